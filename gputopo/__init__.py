@@ -1,0 +1,1 @@
+"""gputopo: how a GPU node is wired, from any evidence."""

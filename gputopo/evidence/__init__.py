@@ -1,0 +1,1 @@
+"""Where bytes come from; sizes and paths guarded; no meaning."""

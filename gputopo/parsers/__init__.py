@@ -1,0 +1,1 @@
+"""One source format a file: bytes or a guarded tree → records. Pure; opens nothing."""

@@ -1,0 +1,1 @@
+"""Views make blocks, renderers print them; foreign strings are escaped here."""
