@@ -84,7 +84,7 @@ class CpuSet:
         mask = 0
         for word in words:
             word = word.strip().removeprefix("0x")
-            if len(words) > 1 and len(word) > 8 or len(word) > HIGHEST_CPU // 4:
+            if (len(words) > 1 and len(word) > 8) or len(word) > HIGHEST_CPU // 4:
                 return None
             if word:
                 if any(character not in "0123456789abcdef" for character in word):

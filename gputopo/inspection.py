@@ -1,0 +1,147 @@
+"""The one file that knows the whole order: pieces → records → nodes → rules.
+
+Used by the command line and by the Python API (`gputopo.load`, `load_node`, `document`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from gputopo.errors import GputopoError
+from gputopo.evidence.piece import Piece
+from gputopo.records import NodeRecords
+from gputopo.rules.finding import Finding, NotChecked
+from gputopo.topology.ledger import Spoken
+from gputopo.topology.node import NodeTopology, Source
+
+
+class Inspection(NamedTuple):
+    """One node and what the rules say of it."""
+
+    node: NodeTopology
+    findings: tuple[Finding, ...]
+    not_checked: tuple[NotChecked, ...]
+
+
+def nodes(
+    pieces: Sequence[Piece], *, as_format: str | None = None, merge: bool = False, each: bool = False,
+    assume: Mapping[str, str] | None = None,
+) -> tuple[NodeTopology, ...]:  # fmt: skip
+    """The nodes these pieces speak of. Raises GputopoError: unreadable, or not one node."""
+    saved, spoken, places = _read(pieces, as_format)
+    if saved and spoken:
+        raise GputopoError(
+            "a gputopo document and other evidence cannot be merged yet",
+            ", ".join(piece.name for piece in pieces),
+            "inspect them one by one",
+        )
+    if saved:
+        return saved
+    from gputopo.topology.build import NotOneNode, build
+    from gputopo.topology.group import group
+
+    found = []
+    for part in group(spoken, places, merge, each):
+        try:
+            found.append(build(_with_ids(part), assume, forced=merge))
+        except NotOneNode as error:
+            names = list(dict.fromkeys(error.sources)) or [one.source.name for one in part]
+            raise GputopoError(
+                f"these sources are not one node: {error.why}", " + ".join(names),
+                f"gputopo diff {' '.join(names[:2])}  (--each: one by one; --merge: take them for one anyway)",
+            ) from error  # fmt: skip
+    return tuple(found)
+
+
+def inspect(
+    pieces: Sequence[Piece], *, as_format: str | None = None, merge: bool = False, each: bool = False,
+    assume: Mapping[str, str] | None = None, select: Sequence[str] = (), ignore: Sequence[str] = (),
+) -> tuple[Inspection, ...]:  # fmt: skip
+    """Nodes with their findings."""
+    from gputopo.rules.run import run
+
+    return tuple(
+        Inspection(node, *run(node, select=select, ignore=ignore))
+        for node in nodes(pieces, as_format=as_format, merge=merge, each=each, assume=assume)
+    )
+
+
+def _read(
+    pieces: Sequence[Piece], as_format: str | None
+) -> tuple[tuple[NodeTopology, ...], list[Spoken], list[int]]:  # fmt: skip
+    saved: list[NodeTopology] = []
+    spoken: list[Spoken] = []
+    places: list[int] = []
+    for place, piece in enumerate(pieces):
+        if piece.data is not None and _is_document(piece, as_format):
+            saved += _documents(piece)
+            continue
+        for records in _records(piece, as_format):
+            where = piece.where or (f"line {records.line}" if records.line > 1 else "")
+            source = Source("", piece.name, records.format, where, records.whole and piece.whole)
+            spoken.append(Spoken(source, records))
+            places.append(place)
+    return tuple(saved), spoken, places
+
+
+def _records(piece: Piece, as_format: str | None) -> list[NodeRecords]:
+    """Every format found in a piece; an unreadable one counts only when nothing else is there."""
+    from gputopo.parsers import recognise
+    from gputopo.parsers.unreadable import Unreadable
+
+    if piece.tree is not None:
+        from gputopo.parsers.sysfs_root import parse
+
+        return list(parse(piece.tree))
+    text = (piece.data or b"").decode("utf-8", "replace")
+    formats = (as_format,) if as_format is not None else recognise.recognise(text)
+    found: list[NodeRecords] = []
+    failed = None if formats else recognise.unrecognised(text)
+    for id in formats:
+        row = recognise.by_id(id)
+        if row is None or row.module is None or not row.needles:
+            known = ", ".join(one.id for one in recognise.FORMATS)
+            raise GputopoError(f"{id} cannot be read from a text", piece.name, f"formats: {known}")
+        try:
+            found += recognise.module_of(row).parse(text)
+        except Unreadable as error:
+            failed = failed or error
+    if not found and failed is not None:
+        where = f"{_place(piece)}:{failed.line}" if failed.line is not None else _place(piece)
+        raise GputopoError(failed.what, where, failed.hint) from failed
+    return found
+
+
+def _place(piece: Piece) -> str:
+    return f"{piece.name}: {piece.where}" if piece.where else piece.name
+
+
+def _is_document(piece: Piece, as_format: str | None) -> bool:
+    from gputopo.parsers.recognise import is_document
+
+    if as_format is not None:
+        return as_format == "gputopo-json"
+    return (piece.data or b"").lstrip()[:1] == b"{" and is_document((piece.data or b"").decode("utf-8", "replace"))
+
+
+def _documents(piece: Piece) -> Sequence[NodeTopology]:
+    from gputopo.documents.load import loads
+
+    return loads((piece.data or b"").decode("utf-8", "replace"), _place(piece))
+
+
+def _with_ids(part: Sequence[Spoken]) -> list[Spoken]:
+    """Give each source an id that says what it is: its format, numbered from the second on."""
+    from gputopo.topology.join import sort_sources
+
+    taken: dict[str, int] = {}
+    named = []
+    for one in sort_sources(part):
+        count = taken[one.source.format] = taken.get(one.source.format, 0) + 1
+        id = one.source.format if count == 1 else f"{one.source.format}-{count}"
+        named.append(one._replace(source=one.source._replace(id=id)))
+    return named
+
+
+__all__ = ["Inspection", "NodeRecords", "inspect", "nodes"]
