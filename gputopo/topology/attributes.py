@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from gputopo.terms.cpu_set import CpuSet
+from gputopo.terms.pci_address import PciAddress
 
 SYSFS, NVML, HWLOC, NCCL, LSCPU, TOPO = (
     "sysfs-root", "nvml-recording", "hwloc-xml", "nccl-xml", "lscpu", "nvidia-smi-topo",
@@ -44,6 +45,11 @@ def one_within_other(first: CpuSet, second: CpuSet) -> bool:
 
 def within(first: tuple[Any, ...], second: tuple[Any, ...]) -> bool:
     return set(first) <= set(second) or set(second) <= set(first)
+
+
+def same_card(first: PciAddress, second: PciAddress) -> bool:
+    """NCCL folds the functions of a card into the address of one."""
+    return first.card == second.card
 
 
 def never_disagree(first: Any, second: Any) -> bool:
@@ -114,7 +120,7 @@ ATTRIBUTES: dict[str, Attribute] = {
     "nic.device": Attribute(never_disagree, (SYSFS, TOPO, HWLOC, NCCL)),  # a name joins, so it cannot differ
     "nic.netdevs": _WHO,
     "nic.port": _WHO,
-    "nic.pci": Attribute(never_disagree),  # NCCL folds the functions of a card
+    "nic.pci": Attribute(same_card),
     "nic.members": _WHO,
     "nic.vendor": _WHO,
     "nic.numa_nodes": _NUMA,

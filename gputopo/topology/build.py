@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gputopo.terms.path_level import PathLevel
+from gputopo.topology import affinity, level_sets, notes
 from gputopo.topology import devices as make
-from gputopo.topology import level_sets, notes
 from gputopo.topology.devices import Device
 from gputopo.topology.fit import NotOneNode, contradiction
 from gputopo.topology.islands import build_islands
@@ -48,14 +48,19 @@ class _Builder:
         nics = self._nics(joined["nic"])
         nvme = self._nvme(joined["nvme"])
         sockets = self._sockets([device for device, _, _ in gpus])
+        for device, _, _ in gpus:
+            if device.fields["numa_nodes"] is None and not self.ledger.has_reason(device.id, "numaNodes"):
+                device.fields["numa_nodes"] = affinity.nodes_of_cpus(device.fields["cpus"], sockets.numa_nodes)
+            affinity.note_narrowed(device, self.sources, self.ledger)
         found = self._pairs([device for device, _, _ in gpus], [device for device, _ in nics])
         refused = contradiction(self.sources, joined, self.ledger.conflicts)
         if refused is not None and not self.forced:
             raise refused
         made = self._made_gpus(gpus, found, sockets)
+        plain_nics = [make.make_nic(device, aliases) for device, aliases in nics]
         made_nics = tuple(
-            (nic := make.make_nic(device, aliases))._replace(packages=sockets.packages_of(nic.numa_nodes))
-            for device, aliases in nics
+            nic._replace(packages=sockets.packages_of(nic.numa_nodes))
+            for nic in affinity.nic_numa(plain_nics, made, found.pairs, self.ledger)
         )
         pairs = _place_pairs(found.pairs, made, made_nics)
         made_nvme = tuple(make.make_nvme(device) for device in nvme)
@@ -134,6 +139,7 @@ class _Builder:
                 {witness.spoken: witness.record for witness in device.witnesses},
                 device.fields.get("name"),
                 device.fields.get("vendor"),
+                device.fields["pci"].card if device.fields["pci"] is not None else None,
             )
             for place, device in enumerate((*gpus, *nics))
         ]  # fmt: skip
@@ -142,12 +148,14 @@ class _Builder:
     def _made_gpus(self, gpus: Sequence[Any], found: Found, sockets: Sockets) -> tuple[Gpu, ...]:
         by_pci = {str(device.fields["pci"]): device.id for device, _, _ in gpus if device.fields["pci"]}
         whole = any(spoken.records.gpus_complete for spoken in self.sources)
+        nodes = {node.number: node for node in sockets.numa_nodes or ()}
         made = []
         for place, (device, index, aliases) in enumerate(gpus):
             used = self.ledger.provenance.get(device.id, {}).get("cpus")
             gpu = make.make_gpu(device, index, aliases, make.cpus_complete(device, self.sources, used))
             via = found.via_switch.get(place)
             totals = make.nvlinks_of(device, via, _printed_links(gpu.id, place, found, whole))
+            gpu = affinity.complete_cpus(gpu, nodes, self.ledger)
             made.append(
                 gpu._replace(
                     packages=sockets.packages_of(gpu.numa_nodes),

@@ -44,6 +44,8 @@ def settle_device(
     fields: dict[str, Any] = {}
     for name in names:
         claims = [Claim(value, source) for source, record in spoken if (value := getattr(record, name)) is not None]
+        if name == "memory_numa_node":  # N/A is an answer there: the GPU's memory is no NUMA node
+            claims = [claim for claim in claims if not isinstance(claim.value, Unknown)]
         fields[name] = ledger.settle(kind, id, name, claims) if claims else None
     chain, grain = _chain(id, witnesses, sources, ledger)
     return Device(id, tuple(witnesses), fields, chain, grain)

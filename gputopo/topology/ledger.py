@@ -150,6 +150,10 @@ class Ledger:
                 else:
                     del self._reasons[key]
 
+    def has_reason(self, subject: str, attribute: str) -> bool:
+        """Whether a source gave its own reason for not knowing."""
+        return any(note.attribute == attribute and subject in note.subjects for note in self._reasons.values())
+
     def unknown_notes(self) -> tuple[NoteUnknown, ...]:
         return tuple(self._reasons.values())
 

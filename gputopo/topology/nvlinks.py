@@ -45,8 +45,9 @@ def between(
     forward, backward = _direct(first, second_pci), _direct(second, first_pci)
     if forward or backward:
         return PairLinks(forward, backward, False)
-    shared = _switches(first) & _switches(second)
-    if shared:
+    if _switches(first) and _switches(second):
+        # Also where no switch is common: the boards of a DGX-2 are joined from switch to switch, and
+        # NCCL takes all NVSwitches of a machine for one node (src/graph/topo.cc).
         count = min(to_fabric(first), to_fabric(second))
         return PairLinks(count, count, True)
     if to_fabric(first) and to_fabric(second):

@@ -28,6 +28,7 @@ class Place(NamedTuple):
     records: Mapping[int, Any]  # by place of the source
     model: str | None = None
     vendor: str | None = None
+    card: str | None = None  # PCI address without function
 
 
 class Levels(NamedTuple):
@@ -156,6 +157,8 @@ class _Decider:
                 continue
             rule = sysfs_level if grain == "sysfs" else nccl_level
             allowed = rule(chain, other_chain, first.numa, second.numa)
+            if grain == "nccl":
+                allowed |= _folded(first, second, chain == other_chain, allowed)
             if mask & allowed:
                 mask &= allowed
                 if is_single(mask):
@@ -264,6 +267,17 @@ def spell(mask: int) -> str:
     if len(names) < 3:
         return " or ".join(names)
     return f"{names[0]}..{names[-1]}"
+
+
+def _folded(first: Place, second: Place, same_chain: bool, allowed: int) -> int:
+    """Levels that NCCL's grain does not show: functions of one card, PCI domains of their own."""
+    one, other = first.card, second.card
+    more = level_sets.NONE
+    if same_chain and (one is None or other is None or one == other):
+        more |= level_sets.of("PIX")
+    if allowed & level_sets.of("NODE") and (one is None or other is None or one[:-6] != other[:-6]):
+        more |= SYS_ONLY
+    return more
 
 
 def _is_chain(chain: object) -> bool:

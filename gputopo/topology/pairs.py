@@ -104,8 +104,8 @@ class _Builder:
             decided = {by_count[gpu] for gpu in where if gpu in by_count}
             via = decided.pop() if len(decided) == 1 else None
         links_between = self._pair_links(where, count, via)
-        if both_gpus and first.vendor == second.vendor == "amd":
-            count, via = 0, None  # their links are xGMI: listed as such, and no NVLink is there
+        if both_gpus and (_is_other(first.vendor) or _is_other(second.vendor)):
+            count, via = 0, None  # only NVIDIA's have NVLink; xGMI is listed as such
         level = self._level(cells, both_gpus, count, pcie)
         if pcie is None and not empty:
             self.ledger.unknown((pair_id(first.id, second.id),), "pcie", self._why_hidden(cells, mask), _SETTLE_PCIE)
@@ -215,6 +215,10 @@ class _Builder:
 
     def _ids(self, where: Where) -> tuple[str, str]:
         return self.places[where[0]].id, self.places[where[1]].id
+
+
+def _is_other(vendor: str | None) -> bool:
+    return vendor is not None and vendor != "nvidia"
 
 
 def _p2p_table(spoken: Spoken) -> dict[frozenset[str], dict[str, str]]:

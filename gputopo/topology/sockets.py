@@ -77,8 +77,10 @@ def _numa_node(
     kind = settle("kind")
     if number in memory_nodes:
         kind = "gpu-memory"
+    elif kind is None and cpus:
+        kind = "cpu"
     elif kind is None and cpus is not None:
-        kind = "cpu" if cpus else "memory"
+        ledger.unknown((id,), "kind", "a NUMA node without CPUs: GPU memory, or memory of its own", "sysfs")
     own = settle("packages")
     inside: tuple[str, ...] | None = None
     if own is not None:

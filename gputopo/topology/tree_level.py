@@ -34,6 +34,9 @@ _PHB_TO_SYS = of("PHB", "NODE", "SYS")
 def sysfs_level(first: tuple[str, ...], second: tuple[str, ...], first_numa: Numa, second_numa: Numa) -> int:
     """The mask for two devices below `pciDDDD:BB` roots; chains are root first, without the device."""
     if first[0] != second[0]:
+        # Where each device has a PCI domain of its own (GB200, Hyper-V), drivers print SYS inside a node.
+        if _domain(first[0]) != _domain(second[0]):
+            return _between_roots(first_numa, second_numa) | SYS_ONLY
         return _between_roots(first_numa, second_numa)
     common = _common(first, second)
     if common == 1:
@@ -43,7 +46,10 @@ def sysfs_level(first: tuple[str, ...], second: tuple[str, ...], first_numa: Num
 
 
 def nccl_level(first: tuple[str, ...], second: tuple[str, ...], first_numa: Numa, second_numa: Numa) -> int:
-    """The mask for two devices below `<cpu>` elements: no host bridge is in this grain."""
+    """The mask for two devices below `<cpu>` elements: no host bridge is in this grain.
+
+    Of two devices in different PCI domains the caller allows SYS too: see sysfs_level.
+    """
     if first[0] != second[0]:
         if first_numa is None or second_numa is None:
             return _PHB_TO_SYS
@@ -60,6 +66,10 @@ def _between_roots(first: Numa, second: Numa) -> int:
     if first == second:
         return _NODE
     return SYS_ONLY if not set(first) & set(second) else _NODE_OR_SYS
+
+
+def _domain(root: str) -> str:
+    return root.partition(":")[0]
 
 
 def _common(first: tuple[str, ...], second: tuple[str, ...]) -> int:

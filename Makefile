@@ -1,0 +1,55 @@
+# Python 3.10 or later and make are enough: the first target run sets up .venv.
+#   make inspect   how an 8-GPU node is wired (a shipped sample)
+#   make test      our own promises, 2 minutes at most
+#   make check     ruff, mypy, tests, replays of recorded answers: what CI runs
+PYTHON = python3
+VENV = .venv
+BIN = $(VENV)/bin
+STAMP = $(VENV)/.ready
+SHARED = ../shared
+SAMPLE = sample:hgx-h100
+
+.PHONY: inspect samples test lint replay check full bench conformance clean
+
+inspect: $(STAMP)
+	@$(BIN)/gputopo inspect $(SAMPLE)
+
+# Only when what is wanted changed. The stamp is written last, so an interrupted set-up starts again.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("gputopo needs Python 3.10 or later: make PYTHON=python3.x") if sys.version_info < (3, 10) else 0'
+	@test -x $(BIN)/python || { echo "setting up $(VENV) (once)" >&2; $(PYTHON) -m venv $(VENV); }
+	@PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]'
+	@touch $(STAMP)
+
+samples: $(STAMP)
+	@$(BIN)/gputopo formats --samples
+
+test: $(STAMP)
+	$(BIN)/python -m pytest -n 2
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+# Recorded answers of the real systems; without them this says so and passes.
+replay: $(STAMP)
+	@if test ! -d $(SHARED)/data; then echo "no recorded answers in $(SHARED)/data: replays skipped"; else \
+	set -ex; \
+	$(BIN)/python tests/replay.py topo-dumps $(SHARED)/data/topo-dumps/index.jsonl; \
+	$(BIN)/python tests/replay.py sysfs-lstopo $(SHARED)/data/sysfs/hwloc $(SHARED)/data/sysfs/other; \
+	$(BIN)/python tests/replay.py nccl-xml $(SHARED)/data/nccl/xml/index.jsonl; \
+	$(BIN)/python tests/replay.py public-reports $(SHARED)/data/public-reports/index.jsonl --verbs inspect; \
+	fi
+
+check: lint test replay
+
+full: check conformance bench
+
+bench: $(STAMP)
+	@$(BIN)/python bench/startup.py
+
+conformance: $(STAMP)
+	@echo "conformance: empty for now; no simulator is here yet whose upstream could be run"
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

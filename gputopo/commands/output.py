@@ -1,0 +1,98 @@
+"""Where a report goes: standard output or a file; and what is known of the place (width, colour)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+from gputopo.errors import GputopoError
+
+NARROWEST, WIDEST, PIPED = 80, 200, 100
+
+
+def write(text: str, file: str | None) -> None:
+    """To the file, or to standard output; a reader that left early (`| head`) is no error."""
+    if file is not None:
+        _write_file(text, file)
+    elif sys.stdout is None:
+        raise GputopoError("cannot write: standard output is closed")
+    else:
+        _write_stream(text, sys.stdout)
+
+
+def say(message: str) -> None:
+    """A message for the person, on stderr, on one line."""
+    from gputopo.commands.failure import plain
+
+    if sys.stderr is not None:
+        print(f"gputopo: {plain(message)}", file=sys.stderr)
+
+
+def width(stream: TextIO | None) -> int:
+    """Columns for a report: COLUMNS, the terminal's, or 100; between 80 and 200."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isascii() and said.isdigit() and int(said[:9]) > 0:
+        columns = int(said[:9])
+    elif stream is not None and stream.isatty():
+        try:
+            columns = os.get_terminal_size(stream.fileno()).columns or PIPED
+        except OSError:
+            columns = PIPED
+    else:
+        columns = PIPED
+    return max(NARROWEST, min(WIDEST, columns))
+
+
+def coloured(when: str, file: str | None) -> bool:
+    """`auto`: on a terminal that can, unless NO_COLOR is set (https://no-color.org)."""
+    if when != "auto":
+        return when == "always"
+    if file is not None or sys.stdout is None or not sys.stdout.isatty():
+        return False
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def place(when: str, file: str | None) -> tuple[int, bool, bool]:
+    """Width, colour and whether more than ASCII can be written: looked up here, once."""
+    stream = None if file is not None else sys.stdout
+    encoding = "utf-8" if stream is None else (stream.encoding or "ascii")
+    return width(stream), coloured(when, file), encoding.lower().replace("-", "").startswith("utf")
+
+
+def _write_stream(text: str, stream: TextIO) -> None:
+    encoding = stream.encoding or "utf-8"
+    try:
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        stream.flush()
+    except BrokenPipeError:
+        # Python flushes again on exit; what is left goes nowhere instead.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        what = (error.strerror or str(error)).lower()
+        raise GputopoError(f"cannot write: {what}", "standard output") from error
+
+
+def _write_file(text: str, file: str) -> None:
+    """Whole or not at all: beside it first, then renamed. A device or a pipe is written straight."""
+    data = text.encode("utf-8", "backslashreplace")
+    target = os.path.realpath(file)
+    try:
+        if os.path.lexists(target) and not os.path.isfile(target):
+            with open(target, "wb") as out:
+                out.write(data)
+            return
+        beside = os.path.join(os.path.dirname(target), f".{os.path.basename(target)[:200]}.{os.getpid()}")
+        try:
+            with open(beside, "xb") as out:
+                out.write(data)
+            if os.path.exists(target):
+                os.chmod(beside, os.stat(target).st_mode & 0o777)
+            os.replace(beside, target)
+        finally:
+            if os.path.lexists(beside):
+                os.unlink(beside)
+    except OSError as error:
+        what = (error.strerror or str(error)).lower()
+        raise GputopoError(f"cannot write: {what}", file) from error

@@ -1,0 +1,93 @@
+"""JSON Schemas (draft 2020-12), generated from the tables that encode and decode.
+
+`python -m gputopo.documents.schema --write` renews docs/schema/, `--check` exits 1 where it is stale.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from gputopo.documents import shape
+from gputopo.documents.forms import REQUIRED, Schema
+from gputopo.errors import GputopoError
+
+_FOLDER = Path(__file__).resolve().parents[2] / "docs" / "schema"
+
+
+def schemas() -> dict[str, Schema]:
+    """The schema of each kind."""
+    return {shape.KIND: schema(), shape.LIST_KIND: _list_schema()}
+
+
+def schema() -> Schema:
+    """The schema of `kind: NodeTopology`. Further keys are allowed: later versions add some."""
+    node, defs = _node()
+    return {**_head(shape.KIND), **node, "$defs": defs}
+
+
+def _list_schema() -> Schema:
+    node, defs = _node()
+    return {
+        **_head(shape.LIST_KIND),
+        "type": "object",
+        "properties": {
+            "apiVersion": {"const": shape.API_VERSION},
+            "kind": {"const": shape.LIST_KIND},
+            "items": {"type": "array", "items": {"$ref": f"#/$defs/{shape.KIND}"}},
+        },
+        "required": ["apiVersion", "kind", "items"],
+        "$defs": {shape.KIND: node, **defs},
+    }
+
+
+def _head(kind: str) -> Schema:
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": kind,
+        "description": f"{shape.API_VERSION} {kind}. null is unknown: `unknown` says why and what settles it.",
+    }
+
+
+def _node() -> tuple[Schema, dict[str, Schema]]:
+    parts = {
+        "name": shape.node_name.form, "taken": shape.taken,
+        **{field.name: field.form for field in shape.BODY},
+        "findings": shape.findings, "notChecked": shape.not_checked,
+        "provenance": shape.PROVENANCE.form,
+    }  # fmt: skip
+    optional = {field.name for field in (*shape.BODY, shape.PROVENANCE) if field.absent is not REQUIRED}
+    defs: dict[str, Schema] = {}
+    for form in parts.values():
+        defs.update(form.defs)
+    node: Schema = {
+        "type": "object",
+        "properties": {
+            "apiVersion": {"const": shape.API_VERSION},
+            "kind": {"const": shape.KIND},
+            **{name: form.schema for name, form in parts.items()},
+        },
+        "required": ["apiVersion", "kind", *(name for name in parts if name not in optional)],
+    }
+    return node, dict(sorted(defs.items()))
+
+
+def main(arguments: list[str]) -> int:
+    if arguments not in (["--write"], ["--check"]):
+        raise GputopoError("--write or --check is needed", hint="python -m gputopo.documents.schema --write")
+    stale = 0
+    for kind, made in schemas().items():
+        path = _FOLDER / f"{kind}.json"
+        text = json.dumps(made, indent=2) + "\n"
+        if arguments == ["--write"]:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            print(f"{path} is stale: python -m gputopo.documents.schema --write", file=sys.stderr)
+            stale = 1
+    return stale
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

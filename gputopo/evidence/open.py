@@ -1,0 +1,176 @@
+"""What the user named, as pieces of evidence: file, folder, archive, pipe, `-`, `sample:NAME`.
+
+What a thing is, is found by looking at it, never by its name. Every piece that is a text is
+handed on as UTF-8. A member of a folder or an archive carries its path in `where`; members that
+are no evidence (binary, empty, of no known format) are skipped, with a message through `warn`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from gputopo.errors import GputopoError
+from gputopo.evidence import limits
+from gputopo.evidence.piece import Piece
+from gputopo.evidence.reading import binary, cannot_open, packing, read_fd, read_path
+from gputopo.evidence.text import NotText, decode
+
+if TYPE_CHECKING:  # imported where a folder or an archive is met: most sources are one text
+    from gputopo.evidence.archive import ArchiveTree
+    from gputopo.evidence.members import MemberFile
+
+Warn = Callable[[str], object]
+WhyNot = Callable[[str], str]
+SAMPLE = "sample:"
+
+
+def open_sources(
+    specs: Sequence[str],
+    *,
+    stdin: int | None = None,
+    timeout: float = 10.0,
+    warn: Warn = lambda message: None,
+    why_not: WhyNot = lambda text: "",
+) -> tuple[Piece, ...]:
+    """The pieces of every source, in the order given. Raises GputopoError.
+
+    `stdin` is the descriptor that `-` means; `why_not` tells why a text is no evidence ("" if it
+    is), and decides only which members of a folder or an archive are kept.
+    """
+    if specs.count("-") > 1:
+        raise GputopoError("standard input can be read once", "-")
+    opener = _Opener(stdin, timeout, warn, why_not)
+    return tuple(piece for spec in specs for piece in opener.open(spec))
+
+
+class _Opener:
+    __slots__ = ("stdin", "timeout", "warn", "why_not")
+
+    def __init__(self, stdin: int | None, timeout: float, warn: Warn, why_not: WhyNot) -> None:
+        self.stdin = stdin
+        self.timeout = timeout
+        self.warn = warn
+        self.why_not = why_not
+
+    def open(self, spec: str) -> Iterable[Piece]:
+        if spec == "-":
+            return self._stdin()
+        if spec.startswith(SAMPLE):
+            return self._sample(spec)
+        try:
+            mode = os.stat(spec).st_mode
+        except (OSError, ValueError) as error:
+            cannot_open(error if isinstance(error, OSError) else OSError(str(error)), spec)
+        if stat.S_ISDIR(mode):
+            return self._folder(spec)
+        return self._bytes(read_path(spec, spec, self.timeout), spec)
+
+    def _stdin(self) -> Iterable[Piece]:
+        if self.stdin is None:
+            raise GputopoError("standard input is closed", "-")
+        if os.isatty(self.stdin):
+            self.warn("reading the terminal; end with Ctrl-D")
+        return self._bytes(read_fd(self.stdin, "standard input", self.timeout), "-")
+
+    def _sample(self, spec: str) -> Iterable[Piece]:
+        from gputopo.sample_files import sample_names, sample_paths
+
+        name = spec[len(SAMPLE) :]
+        names = sample_names()
+        if name not in names:
+            raise GputopoError("no such sample", spec, _nearest(name, names))
+        for path in sample_paths(name):
+            text = self._text(read_path(path, spec, self.timeout), spec)
+            yield Piece(spec, data=text, where=os.path.basename(path))
+
+    def _folder(self, path: str) -> Iterable[Piece]:
+        from gputopo.evidence.members import folder_files
+        from gputopo.evidence.tree import FolderTree, find_roots
+
+        try:
+            os.scandir(path).close()
+        except OSError as error:
+            cannot_open(error, path)
+        roots = [Piece(path, tree=root, where=where) for where, root in find_roots(FolderTree(path))]
+        depth = 0 if roots else limits.FOLDER_DEPTH
+        return self._members(roots, folder_files(path, depth, self.timeout, self.warn), path, "folder")
+
+    def _bytes(self, data: bytes, name: str) -> Iterable[Piece]:
+        """The pieces of one file's bytes."""
+        shown = "standard input" if name == "-" else name
+        if not data:
+            raise GputopoError("no input" if name == "-" else "the file is empty", shown, _EMPTY)
+        kind = packing(data)
+        if kind is None:
+            return (Piece(name, data=self._text(data, shown)),)
+        from gputopo.evidence.archive import open_archive
+
+        archive = open_archive(data, shown)
+        if archive is not None:
+            return self._archive(archive, name)
+        return (Piece(name, data=self._text(_unpacked(data, kind, shown), shown)),)
+
+    def _archive(self, archive: ArchiveTree, name: str) -> Iterable[Piece]:
+        from gputopo.evidence.members import tree_files
+        from gputopo.evidence.tree import find_roots
+
+        roots = [Piece(name, tree=root, where=where) for where, root in find_roots(archive)]
+        depth = 0 if roots else limits.FOLDER_DEPTH
+        return self._members(roots, tree_files(archive, depth, name, self.warn), name, "archive")
+
+    def _members(self, roots: list[Piece], files: Iterable[MemberFile], name: str, noun: str) -> Iterable[Piece]:
+        """The captured machines in a thing and the texts beside them that are evidence."""
+        pieces = list(roots)
+        for where, data, whole in files:
+            # Beside a captured machine lie notes and tools; alone, a skipped file is worth a word.
+            text = self._member_text(data, f"{name}: {where}", speak=not roots)
+            if text is not None:
+                pieces.append(Piece(name, data=text, where=where, whole=whole))
+        if not pieces:
+            raise GputopoError(f"nothing in this {noun} can be read", name, "give a file, or a folder with sys/ in it")
+        return pieces
+
+    def _member_text(self, data: bytes, name: str, *, speak: bool) -> bytes | None:
+        try:
+            kind = packing(data)
+            text = self._text(data if kind is None else _unpacked(data, kind, name), name)
+            why = self.why_not(text.decode())
+        except GputopoError as error:
+            why = error.what
+        if why and speak:
+            self.warn(f"skipped {name}: {why}")
+        return None if why else text
+
+    def _text(self, data: bytes, name: str) -> bytes:
+        if len(data) > limits.TEXT_BYTES:
+            raise GputopoError(f"more than {limits.TEXT_BYTES // limits.MIB} MiB of text", name)
+        try:
+            text, note = decode(data)
+        except NotText:
+            raise binary(name) from None
+        if not text.strip():
+            raise GputopoError("the file is empty", name, _EMPTY)
+        if note:
+            self.warn(f"{name}: {note}")
+        return text.encode("utf-8", "replace")
+
+
+def _unpacked(data: bytes, kind: str, name: str) -> bytes:
+    from gputopo.evidence.compressed import unpack
+
+    if kind in ("tar", "zip"):
+        raise GputopoError("an archive inside an archive", name)
+    return unpack(data, kind, name)
+
+
+_EMPTY = "was the command's output saved? nvidia-smi topo -m > FILE"
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, names, 1)
+    return f"did you mean {SAMPLE}{near[0]}?" if near else "gputopo formats --samples lists them"

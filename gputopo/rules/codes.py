@@ -1,0 +1,106 @@
+"""The one list of rules: code → module of this folder, sorted. A new rule is one file and one line here.
+
+    >>> name("GT112")
+    'pcie-width-reduced'
+    >>> matching("gt11")                                # a prefix, a code or a name, in any case
+    ('GT110', 'GT111', 'GT112', 'GT113', 'GT114', 'GT115')
+    >>> matching("pcie-width-reduced")
+    ('GT112',)
+    >>> matching("GT1I2")
+    Traceback (most recent call last):
+    gputopo.errors.GputopoError: no rule GT1I2
+    hint: GT112 is nearest; `gputopo explain` lists all rules
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Protocol, cast
+
+from gputopo.errors import GputopoError
+from gputopo.rules.finding import Finding
+from gputopo.topology.node import NodeTopology
+
+MODULES: dict[str, str] = {
+    "GT001": "cpu_affinity_truncated",
+    "GT002": "affinity_ambiguous_or_damaged",
+    "GT003": "matrix_rows_missing",
+    "GT004": "matrix_not_symmetric",
+    "GT005": "matrix_contradicts_itself",
+    "GT006": "sources_in_conflict",
+    "GT007": "sources_not_one_node",
+    "GT008": "matrix_text_damaged",
+    "GT010": "numa_node_unknown",
+    "GT011": "nic_without_pci_parent",
+    "GT012": "cpu_cell_empty_beside_known_numa",
+    "GT013": "virtual_machine_pci_tree",
+    "GT014": "software_rdma_device",
+    "GT015": "nccl_xml_that_nccl_misreads",
+    "GT016": "gpu_not_usable_by_driver",
+    "GT017": "duplicate_pci_address",
+    "GT031": "nvswitch_fabric_unseen_by_allocators",
+    "GT110": "one_sided_nvlink",
+    "GT111": "partial_nvlink",
+    "GT112": "pcie_width_reduced",
+    "GT113": "gpu_order_not_numa_order",
+    "GT114": "sys_inside_numa_node",
+    "GT115": "numa_node_is_not_socket",
+    "GT120": "gpu_without_near_nic",
+}
+
+# These have nothing to say unless the node has an observation whose kind begins so: then they need not
+# even be imported, which keeps the start-up of a healthy node short.
+ONLY_WHEN_OBSERVED: dict[str, tuple[str, ...]] = {
+    "GT002": ("damaged-cpu-cell", "ambiguous-affinity", "gpu-numa-id-equals-numa"),
+    "GT003": ("row-",),
+    "GT004": ("matrix-not-symmetric",),
+    "GT005": ("matrix-contradicts-itself",),
+    "GT007": ("sources-not-one-node",),
+    "GT008": ("cells-glued", "header-damaged"),
+    "GT014": ("software-rdma-device",),
+    "GT015": ("nccl-",),
+    "GT017": ("duplicate-busid",),
+}
+
+
+class Rule(Protocol):
+    """What a module of the list offers. `needs(node) -> str | None` may be there too (rules/run.py)."""
+
+    CODE: str
+    SEVERITY: str
+
+    def check(self, node: NodeTopology) -> Iterator[Finding]: ...
+
+
+def name(code: str) -> str:
+    return MODULES[code].replace("_", "-")
+
+
+def load(code: str) -> Rule:
+    """The module of a listed rule, imported when it is first wanted."""
+    return cast(Rule, import_module(f"gputopo.rules.{MODULES[code]}"))
+
+
+def matching(word: str) -> tuple[str, ...]:
+    """The codes a user means by a code, a prefix of codes or a rule's name. Raises GputopoError."""
+    wanted = word.strip()
+    found = tuple(c for c in MODULES if wanted and c.startswith(wanted.upper()))
+    found = found or tuple(c for c in MODULES if name(c) == wanted.lower().replace("_", "-"))
+    if not found:
+        raise GputopoError(f"no rule {wanted or repr(word)}", hint=_nearest(wanted))
+    return found
+
+
+def _nearest(word: str) -> str:
+    where = "`gputopo explain` lists all rules"
+    upper = word.upper()
+    if upper.startswith("GT"):
+        padded = upper.ljust(5)
+        wrong = {code: [a != b for a, b in zip(code, padded)] for code in MODULES}
+        near = min(MODULES, key=lambda code: (sum(wrong[code]), wrong[code], code))
+        return f"{near} is nearest; {where}"
+    from difflib import get_close_matches
+
+    names = get_close_matches(word.lower(), [name(code) for code in MODULES], 1, 0.5)
+    return f"{names[0]} is nearest; {where}" if names else where

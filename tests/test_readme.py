@@ -1,0 +1,86 @@
+"""The README tells the truth: its output is the real one, and its commands exist.
+
+`python tests/test_readme.py` puts the present output into the README.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+BLOCK = re.compile(r"(<!-- output: make inspect -->\n```text\n)(.*?)(```\n<!-- end -->)", re.DOTALL)
+
+
+def output() -> str:
+    """What `make inspect` runs once .venv is there."""
+    makefile = (ROOT / "Makefile").read_text()
+    sample = re.search(r"^SAMPLE = (\S+)$", makefile, re.MULTILINE)
+    assert sample
+    assert "gputopo inspect $(SAMPLE)" in makefile
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
+    done = subprocess.run(
+        [sys.executable, "-m", "gputopo", "inspect", sample[1]],
+        capture_output=True, text=True, check=True, cwd=ROOT, env=environment,
+    )  # fmt: skip
+    return done.stdout
+
+
+def commands() -> list[list[str]]:
+    """The arguments of every `gputopo` in the README's console blocks."""
+    found = []
+    for block in re.findall(r"```console\n(.*?)```", README.read_text(), re.DOTALL):
+        for line in re.findall(r"^\$ (.*)$", block, re.MULTILINE):
+            words = shlex.split(line, comments=True)
+            if any(word.endswith("gputopo") for word in words):
+                place = next(n for n, word in enumerate(words) if word.endswith("gputopo"))
+                found.append(words[place + 1 :])
+    return found
+
+
+def test_the_output_in_the_readme_is_the_real_one() -> None:
+    block = BLOCK.search(README.read_text())
+    assert block
+    assert block[2] == output()
+
+
+@pytest.mark.parametrize("arguments", commands(), ids=" ".join)
+def test_a_command_of_the_readme_works(arguments: list[str], tmp_path: Path) -> None:
+    """With files of those names: shipped samples stand in for what a reader has."""
+    from gputopo.sample_files import sample_paths
+
+    sample = {Path(path).name: Path(path) for path in sample_paths("hgx-h100")}
+    for name in ("topo.txt", "lscpu.txt"):
+        (tmp_path / name).write_bytes(sample[name].read_bytes())
+    cpu = tmp_path / "host/sys/devices/system/node/node0"
+    cpu.mkdir(parents=True)
+    (cpu / "cpulist").write_text("0-7\n")
+    subprocess.run(["tar", "cf", "capture.tar.xz", "-C", "host", "sys"], cwd=tmp_path, check=True)
+    arguments = [str(tmp_path / "host") if word == "/host" else word for word in arguments]
+    with (tmp_path / "topo.txt").open() as text:
+        done = subprocess.run(
+            [sys.executable, "-m", "gputopo", *arguments],
+            capture_output=True, text=True, check=False, cwd=tmp_path, stdin=text,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+    assert done.stderr == ""
+    assert done.returncode == 0
+    assert done.stdout
+
+
+def test_every_exit_code_and_format_is_there() -> None:
+    text = README.read_text()
+    for code in (0, 1, 2, 3, 130):
+        assert f"| {code} |" in text
+    assert "not related to Alibaba Cloud's gputopo-device-plugin" in text
+
+
+if __name__ == "__main__":
+    README.write_text(BLOCK.sub(lambda block: block[1] + output() + block[3], README.read_text()))

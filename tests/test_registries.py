@@ -1,0 +1,68 @@
+"""Every file is in the table of its folder, and every row of a table has its file."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+from gputopo.cli import VERBS
+from gputopo.parsers.recognise import FORMATS, module_of
+from gputopo.rules.codes import MODULES, load
+
+PACKAGE = Path(__file__).parent.parent / "gputopo"
+
+
+def modules(folder: str) -> set[str]:
+    """Modules and packages of a folder."""
+    found = {path.stem for path in (PACKAGE / folder).glob("*.py")} - {"__init__"}
+    return found | {path.parent.name for path in (PACKAGE / folder).glob("*/__init__.py")}
+
+
+def test_formats() -> None:
+    not_formats = {"recognise", "unreadable", "xml_guard", "lscpu_sockets"}
+    assert modules("parsers") - not_formats == {row.module for row in FORMATS if row.module}
+
+
+@pytest.mark.parametrize("row", [row for row in FORMATS if row.module], ids=lambda row: row.id)
+def test_a_format_has_what_the_table_needs(row) -> None:  # type: ignore[no-untyped-def]
+    module = module_of(row)
+    assert callable(module.parse)
+    assert (module.__doc__ or "").strip()
+    if row.needles:
+        assert module.sniff("") is False
+    assert row.what
+    assert row.tells
+    assert row.cannot
+
+
+def test_format_ids_are_unique() -> None:
+    assert len({row.id for row in FORMATS}) == len(FORMATS)
+
+
+def test_rules() -> None:
+    not_rules = {"codes", "explain", "finding", "run", "witness", "wording"}
+    assert modules("rules") - not_rules == set(MODULES.values())
+    assert list(MODULES) == sorted(MODULES)
+
+
+@pytest.mark.parametrize("code", MODULES)
+def test_a_rule_calls_itself_as_the_table_does(code: str) -> None:
+    assert code == load(code).CODE
+
+
+def test_verbs() -> None:
+    not_verbs = {"failure", "options", "output"}
+    assert {module for module, _ in VERBS.values()} == {
+        f"gputopo.commands.{name}" for name in modules("commands") - not_verbs
+    }
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_has_a_command_with_help(verb: str) -> None:
+    from importlib import import_module
+
+    module, summary = VERBS[verb]
+    assert inspect.getdoc(import_module(module).command)
+    assert summary.endswith(".")
