@@ -24,8 +24,10 @@ def load(*sources: str, as_format: str | None = None) -> list[NodeTopology]:
     """The nodes that the sources (files, folders, archives, `sample:NAME`) speak of."""
     from gputopo.evidence.open import open_sources
     from gputopo.inspection import nodes
+    from gputopo.parsers.recognise import why_unreadable
 
-    return list(nodes(open_sources([str(source) for source in sources]), as_format=as_format))
+    pieces = open_sources([str(source) for source in sources], why_not=why_unreadable)
+    return list(nodes(pieces, as_format=as_format))
 
 
 def load_node(*sources: str, as_format: str | None = None) -> NodeTopology:

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from gputopo.errors import GputopoError
 from gputopo.evidence.piece import Piece
-from gputopo.records import NodeRecords
 from gputopo.rules.finding import Finding, NotChecked
 from gputopo.topology.ledger import Spoken
 from gputopo.topology.node import NodeTopology, Source
@@ -70,6 +69,8 @@ def inspect(
 def _read(
     pieces: Sequence[Piece], as_format: str | None
 ) -> tuple[tuple[NodeTopology, ...], list[Spoken], list[int]]:  # fmt: skip
+    from gputopo.parsers.recognise import parse
+
     saved: list[NodeTopology] = []
     spoken: list[Spoken] = []
     places: list[int] = []
@@ -77,40 +78,12 @@ def _read(
         if piece.data is not None and _is_document(piece, as_format):
             saved += _documents(piece)
             continue
-        for records in _records(piece, as_format):
+        for records in parse(piece, as_format):
             where = piece.where or (f"line {records.line}" if records.line > 1 else "")
             source = Source("", piece.name, records.format, where, records.whole and piece.whole)
             spoken.append(Spoken(source, records))
             places.append(place)
     return tuple(saved), spoken, places
-
-
-def _records(piece: Piece, as_format: str | None) -> list[NodeRecords]:
-    """Every format found in a piece; an unreadable one counts only when nothing else is there."""
-    from gputopo.parsers import recognise
-    from gputopo.parsers.unreadable import Unreadable
-
-    if piece.tree is not None:
-        from gputopo.parsers.sysfs_root import parse
-
-        return list(parse(piece.tree))
-    text = (piece.data or b"").decode("utf-8", "replace")
-    formats = (as_format,) if as_format is not None else recognise.recognise(text)
-    found: list[NodeRecords] = []
-    failed = None if formats else recognise.unrecognised(text)
-    for id in formats:
-        row = recognise.by_id(id)
-        if row is None or row.module is None or not row.needles:
-            known = ", ".join(one.id for one in recognise.FORMATS)
-            raise GputopoError(f"{id} cannot be read from a text", piece.name, f"formats: {known}")
-        try:
-            found += recognise.module_of(row).parse(text)
-        except Unreadable as error:
-            failed = failed or error
-    if not found and failed is not None:
-        where = f"{_place(piece)}:{failed.line}" if failed.line is not None else _place(piece)
-        raise GputopoError(failed.what, where, failed.hint) from failed
-    return found
 
 
 def _place(piece: Piece) -> str:
@@ -122,7 +95,8 @@ def _is_document(piece: Piece, as_format: str | None) -> bool:
 
     if as_format is not None:
         return as_format == "gputopo-json"
-    return (piece.data or b"").lstrip()[:1] == b"{" and is_document((piece.data or b"").decode("utf-8", "replace"))
+    data = piece.data or b""
+    return data.lstrip()[:1] == b"{" and is_document(data.decode("utf-8", "replace"))
 
 
 def _documents(piece: Piece) -> Sequence[NodeTopology]:
@@ -144,4 +118,4 @@ def _with_ids(part: Sequence[Spoken]) -> list[Spoken]:
     return named
 
 
-__all__ = ["Inspection", "NodeRecords", "inspect", "nodes"]
+__all__ = ["Inspection", "inspect", "nodes"]

@@ -29,7 +29,9 @@ EVERYTHING = {"cli", "commands", "__init__", "__main__", "sample_files"}
 # The dispatcher takes a piece of evidence and answers with the error that users see.
 MORE = {"parsers/recognise.py": {"errors", "evidence"}}
 # A parser's neighbours that are not formats.
-NOT_FORMATS = {"unreadable", "xml_guard", "lscpu_sockets"}
+NOT_FORMATS = {
+    "unreadable", "xml_guard", "lscpu_sockets", "pasted_text", "pci_tree", "pci_ids", "nvidia_smi_values", "amd_tables",
+}  # fmt: skip
 THIRD_PARTY = {
     "typer": {"cli", "commands"},
     "rich": {"commands", "reports"},

@@ -1,6 +1,6 @@
 r"""`lspci -tv`: the PCI tree with the names of what hangs in it; also `-t` (no names), `-tvnn`.
 
-    >>> [node] = parse('''-[0000:80]-+-00.0  Intel Corporation Device 09a2
+    >>> [node] = parse(r'''-[0000:80]-+-00.0  Intel Corporation Device 09a2
     ...            \-01.0-[81-84]----00.0-[82-84]--+-00.0-[83]----00.0  NVIDIA Corporation GH100 [H100 SXM5 80GB]
     ...                                            \-01.0-[84]----00.0  Mellanox Technologies MT2910 Family [ConnectX-7]
     ... ''')
@@ -36,6 +36,7 @@ from gputopo.terms.pci_address import PciAddress
 from gputopo.terms.unknown import Said, Unknown
 
 FORMAT = "lspci-tv"
+_TREES_MOST = 500
 _CUT = "the tree is cut, or lines of it were left out"
 _LOST = "the line that opens its branch of the tree is not in the text"
 _WHOLE_TREE = "lspci -tv, the whole output"
@@ -49,10 +50,14 @@ def sniff(text: str) -> bool:
 def parse(text: str) -> tuple[NodeRecords, ...]:
     """One `NodeRecords` a tree; a tree that is in the text twice, or once without names, is one."""
     found: list[Tree] = []
+    known: list[set[str]] = []
     for tree in sorted(trees(text), key=lambda tree: not tree.named):
         labels = {function.label for function in tree.functions}
-        if labels and not any(labels <= {function.label for function in other.functions} for other in found):
+        if labels and not any(labels <= others for others in known):
+            if len(found) == _TREES_MOST:
+                raise Unreadable(f"more than {_TREES_MOST} different trees in one text", tree.line)
             found.append(tree)
+            known.append(labels)
     if not found:
         raise Unreadable("no function in this tree of lspci", hint=_WHOLE_TREE)
     return tuple(_node(tree) for tree in sorted(found, key=lambda tree: tree.line))

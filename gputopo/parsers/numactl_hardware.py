@@ -33,8 +33,8 @@ from gputopo.terms.cpu_set import HIGHEST_CPU, CpuSet
 from gputopo.terms.unknown import Said, Unknown
 
 _LINE = re.compile(
-    r"^[^\w\n]*(?:(available): (\d{1,5}) nodes?\b|node (\d{1,5}) (cpus|size):[ \t]*([^\r\n]*)|(node)((?:[ \t]+\d{1,5})+)[ \t\r]*$"
-    r"|(\d{1,5}):((?:[ \t]+\d{1,5})+)[ \t\r]*$)",
+    r"^[^\w\n]*(?:(available): (\d{1,5}) nodes?\b|node (\d{1,5}) (cpus|size):[ \t]*([^\r\n]*)"
+    r"|(node)((?:[ \t]+\d{1,5})+)[ \t\r]*$|(\d{1,5}):((?:[ \t]+\d{1,5})+)[ \t\r]*$)",
     re.MULTILINE,
 )
 _SIGN = re.compile(r"^[^\w\n]*(?:node \d{1,5} (?:cpus|size):|node distances:)", re.MULTILINE)
@@ -119,7 +119,7 @@ def _take(match: re.Match[str], output: _Output) -> bool:
 
 def _cpus(text: str) -> Said[CpuSet]:
     words = text.split()
-    if all(word.isdecimal() and int(word[:9]) <= HIGHEST_CPU for word in words):
+    if all(word.isdecimal() and len(word) < 6 and int(word) <= HIGHEST_CPU for word in words):
         return CpuSet.of(int(word) for word in words)
     return Unknown(f"CPU list {text[:60]!r} cannot be read", "numactl --hardware")
 

@@ -1,6 +1,6 @@
 r"""The tree that `lspci -t` draws: which function hangs below which bridge. Shared by the readers of lspci.
 
-    >>> [tree] = trees('''-[0000:00]-+-00.0
+    >>> [tree] = trees(r'''-[0000:00]-+-00.0
     ...            +-01.0-[01-04]----00.0-[02-04]--+-00.0-[03]----00.0
     ...            |                               \-01.0-[04]--
     ...            \-1f.0''')
@@ -31,6 +31,7 @@ LINE = re.compile(
 )
 _BUSES = re.compile(r"\[(?:([0-9a-f]{4,8}):)?([0-9a-f]{2})(?:-([0-9a-f]{2}))?\]")
 _FUNCTION = re.compile(r"([01][0-9a-f])\.([0-7])")
+_LINE_MOST = 2048  # of characters: a tree of 20 levels takes 400, and a name
 _QUOTE = re.compile(r"^(?:> ?)+")
 
 
@@ -97,7 +98,7 @@ def _split(text: str) -> Iterator[list[tuple[int, str]]]:
     for number, raw in enumerate(text.split("\n"), 1):
         if not LINE.match(raw):
             continue
-        line = _QUOTE.sub("", raw.rstrip("\r").replace("\xa0", " ")).expandtabs()
+        line = _QUOTE.sub("", raw.rstrip("\r").replace("\xa0", " ")).expandtabs()[:_LINE_MOST]
         if line.lstrip(" ")[:1] == "-" and part:
             yield part
             part = []
@@ -158,10 +159,12 @@ class _Reader:
 
     def _along(self, number: int, line: str, at: int, here: _Bus | _Top | None, bars: frozenset[int]) -> None:
         """Follow one line to its end: buses, the bridges to them, at last a function."""
+        branched = False
         while at < len(line):
             if line[at] == "-":
                 at += 1
-            elif line[at] in "+\\":
+            elif line[at] in "+\\" and not branched:
+                branched = True
                 if here is not None:
                     here.bars = bars | frozenset(self.open)
                     if line[at] == "+":
@@ -170,6 +173,7 @@ class _Reader:
             elif match := _BUSES.match(line, at):
                 here = self._bus(here, match, None)
                 at = match.end()
+                branched = False
             elif match := _FUNCTION.match(line, at):
                 bus = here if isinstance(here, _Bus) else None
                 at = match.end()
@@ -183,6 +187,7 @@ class _Reader:
                     return
                 here = self._bus(bus, behind, function)
                 at = behind.end()
+                branched = False
             else:
                 return
 

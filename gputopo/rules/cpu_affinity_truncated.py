@@ -54,5 +54,5 @@ def check(node: NodeTopology) -> Iterator[Finding]:
         matters="a CPU mask or cpuset copied from this column can leave out CPUs that are near the GPU",
         because="the column holds no more text; it does not say when something was left out",
         remedy="cat /sys/bus/pci/devices/ADDRESS/local_cpulist, or add the output of `lscpu` to the sources",
-        evidence=evidence(seen) or tuple(claimed(node, g.id, "cpus", str(g.cpus)) for g in doubtful),
+        evidence=evidence(seen) or tuple(claimed(node, str(g.cpus)) for g in doubtful),
     )

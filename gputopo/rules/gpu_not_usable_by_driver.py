@@ -77,5 +77,5 @@ def check(node: NodeTopology) -> Iterator[Finding]:
             matters="nvidia-smi and the device plugin on this host do not see it",
             because="the kernel driver bound to it is vfio-pci, not nvidia",
             remedy="if that is not meant: lspci -nnk -s ADDRESS",
-            evidence=evidence(seen) or tuple(claimed(node, id, "driver", "vfio-pci") for id in bound),
+            evidence=evidence(seen) or tuple(claimed(node, "vfio-pci") for id in bound),
         )

@@ -53,7 +53,7 @@ def check(node: NodeTopology) -> Iterator[Finding]:
         matters="binding ranks to CPUs by counting, or splitting GPUs 0-3 and 4-7, crosses NUMA nodes",
         because="the driver numbers by PCI address, and firmware numbers NUMA nodes its own way",
         remedy="bind by each GPU's own CPUs: gputopo inspect -o json, gpus[].cpus",
-        evidence=tuple(claimed(node, g.id, "numaNodes", f"{g.id}: NUMA {n}") for g, n in zip(gpus, numa, strict=True)),
+        evidence=tuple(claimed(node, f"{g.id}: NUMA {n}") for g, n in zip(gpus, numa, strict=True)),
     )
 
 

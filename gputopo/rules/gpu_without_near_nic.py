@@ -61,7 +61,7 @@ def check(node: NodeTopology) -> Iterator[Finding]:
         because="the node is built like this, or a NIC is missing, down or not listed",
         remedy="lspci -tv; ibdev2netdev; for jobs over several nodes prefer the other GPUs",
         evidence=tuple(
-            claimed(node, pair_id(p.a, p.b), "level", f"{pair_id(p.a, p.b)} {p.pcie.name}")
+            claimed(node, f"{pair_id(p.a, p.b)} {p.pcie.name}")
             for id in far[:3]
             for p in to_nics[id][:4]
             if p.pcie is not None

@@ -67,7 +67,7 @@ def check(node: NodeTopology) -> Iterator[Finding]:
         because="SNC (Intel) or NPS2/NPS4 (AMD) splits it" if split else "the firmware merges sockets",
         remedy="if it is not meant: NPS1, or SNC off, in the BIOS; Slurm: numa_node_as_socket (man slurm.conf)",
         evidence=tuple(
-            claimed(node, package, "numaNodes", f"{package}: {', '.join(nodes)}") for package, nodes in split.items()
+            claimed(node, f"{package}: {', '.join(nodes)}") for package, nodes in split.items()
         ),
     )
 

@@ -51,5 +51,5 @@ def check(node: NodeTopology) -> Iterator[Finding]:
         "by PCIe and NUMA alone",
         because="they count only NVLinks whose far end is another GPU; here it is the switch",
         remedy="gputopo allocate device-plugin -c N shows what would be chosen",
-        evidence=(claimed(node, ids[0], "nvlinks", f"{ids[0]}: NVLinks end at a switch"),),
+        evidence=(claimed(node, f"{ids[0]}: NVLinks end at a switch"),),
     )

@@ -43,7 +43,7 @@ def check(node: NodeTopology) -> Iterator[Finding]:
     for couple, text in _uneven_pairs(node):
         if couple not in said and couple[::-1] not in said:
             said[couple] = text
-            witnesses.append(claimed(node, couple[0], "links", text))
+            witnesses.append(claimed(node, text))
     if not said:
         return
     couples = list(said)

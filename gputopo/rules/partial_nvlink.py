@@ -103,5 +103,5 @@ def _finding(node: NodeTopology, model: str | None, few: list[Gpu], active: int,
         "not fully seated",
         remedy=f"nvidia-smi nvlink -s -i {ids[0].removeprefix('GPU')}; dmesg | grep -i xid; drain the node "
         "and reset the GPU",
-        evidence=tuple(claimed(node, g.id, "nvlinks", f"{g.id}: {active} active NVLinks") for g in few),
+        evidence=tuple(claimed(node, f"{g.id}: {active} active NVLinks") for g in few),
     )

@@ -81,5 +81,5 @@ def _finding(node: NodeTopology, gpus: list[Gpu], now: int, most: int, slot_know
         else "a slot with fewer lanes, or a link that trained badly; width is not power-managed",
         remedy=f"lspci -vv -s {gpus[0].pci or 'ADDRESS'} (LnkSta against LnkCap); reseat the card, check "
         "riser and cable",
-        evidence=tuple(claimed(node, g.id, "pcie", f"{g.id}: width x{now}, at most x{most}") for g in gpus),
+        evidence=tuple(claimed(node, f"{g.id}: width x{now}, at most x{most}") for g in gpus),
     )

@@ -55,6 +55,6 @@ def check(node: NodeTopology) -> Iterator[Finding]:
         because="one PCI domain per GPU, a virtual machine, or firmware that gives every root one NUMA node",
         remedy="look at the tree (lspci -tv) and ask the driver for peer access: nvidia-smi topo -p2p r",
         evidence=tuple(
-            claimed(node, pair_id(a, b), "level", f"{pair_id(a, b)} SYS, same NUMA node") for a, b in couples[:4]
+            claimed(node, f"{pair_id(a, b)} SYS, same NUMA node") for a, b in couples[:4]
         ),
     )

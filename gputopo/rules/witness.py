@@ -49,6 +49,9 @@ def _said(observation: Observed) -> str:
     return f"{names(observation.subjects)}: {text}"
 
 
-def claimed(node: NodeTopology, id: str, attribute: str, text: str) -> Evidence:
-    """A value of the model as evidence, with the source that the model names for it."""
-    return Evidence(node.provenance.get(id, {}).get(attribute), None, text)
+def claimed(node: NodeTopology, text: str) -> Evidence:
+    """A value of the model as evidence, with the source when there is only one.
+
+    Not from `provenance`: a saved document has it only with -v, and must give the same findings.
+    """
+    return Evidence(node.sources[0].id if len(node.sources) == 1 else None, None, text)

@@ -15,7 +15,7 @@ from gputopo.terms.cpu_set import CpuSet
 from gputopo.terms.unknown import Unknown
 from tests.parsers.topo_matrix import Machine, cut_by_printer, machines, print_matrix
 
-few = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def wrong_values(machine: Machine, node: NodeRecords) -> list[str]:
@@ -175,6 +175,13 @@ def test_a_glued_header_and_a_lost_row_give_no_wrong_value(machine: Machine, cha
     header, *lines = without_colour(print_matrix(machine)).splitlines(True)
     lines.pop(chance.randrange(len(machine.labels)))
     agrees(machine, header.replace("\t", "") + "".join(lines))
+
+
+@few
+@given(machines(), st.integers(40, 120))
+def test_lines_wrapped_at_a_width_give_no_wrong_value(machine: Machine, width: int) -> None:
+    text = without_colour(print_matrix(machine)).expandtabs(8)
+    agrees(machine, re.sub(f"(.{{{width}}})(?!\n)", r"\1\n", text))
 
 
 @few

@@ -26,8 +26,11 @@ IGNORED = {
     "cpu_vendor": "not kept: a NUMA node is no package",
     "xgmi": "not NVLink",
     "graphs": "a graph file holds no topology",
-    **dict.fromkeys(("nccl_ok", "nccl_warn", "nccl_ring", "nccl_allreduce_busbw_model"), "NCCL's own answers: kind nccl-paths"),
-}  # fmt: skip
+    "nccl_ok": "NCCL's own answer: kind nccl-paths",
+    "nccl_warn": "NCCL's own answer",
+    "nccl_ring": "NCCL's own answer: kind nccl-paths",
+    "nccl_allreduce_busbw_model": "NCCL's own answer: kind nccl-paths",
+}
 Answer = dict[str, Any]
 
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from gputopo.parsers.lspci_vvv.listing import CLASSES, HEADER, listings
 from gputopo.parsers.lspci_vvv.records import kind_of, records_of
+from gputopo.parsers.pci_tree import trees
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.records import NodeRecords
 
@@ -43,4 +44,5 @@ def parse(text: str) -> tuple[NodeRecords, ...]:
     found = [functions for functions in listings(text) if any(kind_of(function) for function in functions)]
     if not found:
         raise Unreadable("no GPU, NIC, disk or bridge among these lines of lspci", hint="lspci -nn")
-    return tuple(records_of(functions, text) for functions in found)
+    drawn = trees(text) if "-[" in text else ()
+    return tuple(records_of(functions, drawn) for functions in found)

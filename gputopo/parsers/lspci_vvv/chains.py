@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gputopo.parsers.lspci_vvv import details
 from gputopo.parsers.lspci_vvv.listing import Function
-from gputopo.parsers.pci_tree import trees
+from gputopo.parsers.pci_tree import Tree
 from gputopo.terms.unknown import Unknown
 
 _MOST_LEVELS = 256  # there are no more buses in a domain
@@ -19,7 +19,7 @@ _TREE = "lspci -tv, or lspci -vvv of the whole machine"
 class Chains:
     """Answers for the functions of one listing."""
 
-    def __init__(self, functions: list[Function], text: str) -> None:
+    def __init__(self, functions: list[Function], drawn: tuple[Tree, ...]) -> None:
         self.bridge_of: dict[tuple[int, int], Function | None] = {}
         self.roots = {function.bus for function in functions if _is_on_root(function)}
         for function in functions:
@@ -27,7 +27,7 @@ class Chains:
             if behind is not None:
                 # two bridges that lead to one bus: not one machine, so neither counts
                 self.bridge_of[behind] = None if behind in self.bridge_of else function
-        self.tree = _tree_of(functions, text)
+        self.tree = _tree_of(functions, drawn)
 
     def above(self, function: Function) -> str | Unknown:
         """Label of what is directly above it; known also where the rest of the way is not."""
@@ -61,12 +61,10 @@ def _is_on_root(function: Function) -> bool:
     return function.class_code == 0x0604 and not port and "Root Port" in function.name
 
 
-def _tree_of(functions: list[Function], text: str) -> dict[str, tuple[str, ...]]:
+def _tree_of(functions: list[Function], drawn: tuple[Tree, ...]) -> dict[str, tuple[str, ...]]:
     """A tree in the same text, if it knows every function of this listing."""
-    if "-[" not in text:
-        return {}
     labels = {function.label for function in functions}
-    for tree in trees(text):
+    for tree in drawn:
         chains = {function.label: function.chain for function in tree.functions if function.chain is not None}
         if labels <= chains.keys():
             return chains

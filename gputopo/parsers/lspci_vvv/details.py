@@ -18,16 +18,16 @@ from gputopo.parsers.lspci_vvv.listing import Function
 from gputopo.records import Pcie
 from gputopo.terms.pci_address import PciAddress
 
-_LINK_CAP = re.compile(r"^\W*LnkCap:[^\r\n]*", re.MULTILINE)
-_LINK_NOW = re.compile(r"^\W*LnkSta:[^\r\n]*", re.MULTILINE)
+_LINK_CAP = re.compile(r"^[^\w\n]*LnkCap:[^\r\n]*", re.MULTILINE)
+_LINK_NOW = re.compile(r"^[^\w\n]*LnkSta:[^\r\n]*", re.MULTILINE)
 _SPEED, _WIDTH = re.compile(r"Speed ([\d.]+) ?GT/s"), re.compile(r"Width x(\d+)")
 _NUMA = re.compile(r"\bNUMA node:? (\d{1,5})\b")
 _GROUP = re.compile(r"\bIOMMU group:? ([\w-]+)")
-_DRIVER = re.compile(r"^\W*Kernel driver in use: (\S+)", re.MULTILINE)
-_SLOT = re.compile(r"^\W*Physical Slot: ([^\r\n]+)", re.MULTILINE)
-_BUS = re.compile(r"^\W*Bus: primary=([0-9a-f]{2}), secondary=([0-9a-f]{2})", re.MULTILINE)
-_ACS = re.compile(r"^\W*ACSCtl:[ \t]*([^\r\n]*)", re.MULTILINE)
-_ATS = re.compile(r"^\W*ATSCtl:[ \t]*(Enable[+-])", re.MULTILINE)
+_DRIVER = re.compile(r"^[^\w\n]*Kernel driver in use: (\S+)", re.MULTILINE)
+_SLOT = re.compile(r"^[^\w\n]*Physical Slot: ([^\r\n]+)", re.MULTILINE)
+_BUS = re.compile(r"^[^\w\n]*Bus: primary=([0-9a-f]{2}), secondary=([0-9a-f]{2})", re.MULTILINE)
+_ACS = re.compile(r"^[^\w\n]*ACSCtl:[ \t]*([^\r\n]*)", re.MULTILINE)
+_ATS = re.compile(r"^[^\w\n]*ATSCtl:[ \t]*(Enable[+-])", re.MULTILINE)
 _PORT = re.compile(r"\bExpress \(v\d\) ([A-Z][A-Za-z -]*?)(?: \(|,|$)", re.MULTILINE)
 _VFS = re.compile(r"Number of VFs: (\d+)")
 _VF_PLACE = re.compile(r"VF offset: (\d+), stride: (\d+)")

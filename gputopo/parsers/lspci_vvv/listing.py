@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 
+from gputopo.parsers.unreadable import Unreadable
 from gputopo.terms.pci_address import PciAddress
 
 HEADER = re.compile(
@@ -22,8 +23,8 @@ HEADER = re.compile(
     r"((?:3D|[A-Z])[\w ./+()&,-]{1,60}?)?(?:[ \t]*\[?([0-9a-f]{4})\]?)?: ?([^\r\n]*)",
     re.MULTILINE,
 )
-LINK = re.compile(r"^\W*LnkSta:[^\r\n]*", re.MULTILINE)
-_END = re.compile(r"\n(?:[> \t\r]*\n)+(?=[^\s>])")
+LINK = re.compile(r"^[^\w\n]*LnkSta:[^\r\n]*", re.MULTILINE)
+_END = re.compile(r"\n[> \t\r]*\n(?=[^\s>])")
 # PCI Code and ID Assignment Specification; the words are pci.ids'. Only what a reader of topologies needs.
 CLASSES = {
     "vga compatible controller": 0x0300,
@@ -43,6 +44,8 @@ CLASSES = {
     "bridge": 0x0680,
 }
 _BODY_MOST = 64 << 10  # `-xxxx` prints 4 KiB of config space as 13 KB of text
+_BODIES_MOST = 8
+_OUTPUTS_MOST = 500
 
 
 class Function:
@@ -125,6 +128,8 @@ def _outputs(functions: list[Function]) -> list[dict[PciAddress, Function]]:
     outputs: list[dict[PciAddress, Function]] = [{}]
     for function in functions:
         if function.address in outputs[-1]:
+            if len(outputs) == _OUTPUTS_MOST:
+                raise Unreadable(f"more than {_OUTPUTS_MOST} outputs of lspci in one text", function.line)
             outputs.append({})
         outputs[-1][function.address] = function
     return [output for output in outputs if output]
@@ -156,7 +161,8 @@ def _add(known: dict[PciAddress, Function], place: PciAddress, function: Functio
         known[place] = function
         return
     old = known[place]
-    old.bodies = sorted([*old.bodies, *function.bodies], key=len, reverse=True)
+    new = [body for body in function.bodies if body not in old.bodies]
+    old.bodies = sorted([*old.bodies, *new], key=len, reverse=True)[:_BODIES_MOST]
     if old.class_code is None:
         old.class_code = function.class_code
     if "[" in function.name and len(function.name) > len(old.name):

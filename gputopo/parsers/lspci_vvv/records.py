@@ -8,6 +8,7 @@ from gputopo.parsers import pci_ids
 from gputopo.parsers.lspci_vvv import details
 from gputopo.parsers.lspci_vvv.chains import Chains
 from gputopo.parsers.lspci_vvv.listing import Function
+from gputopo.parsers.pci_tree import Tree
 from gputopo.records import (
     BridgeRecord,
     Gap,
@@ -28,12 +29,13 @@ _DISPLAYS = (0x0300, 0x0380)
 # ASPEED, Matrox, Cirrus, QEMU, VMware, virtio, Red Hat, Hyper-V: screens of a management chip or a hypervisor.
 _SCREENS = (0x1A03, 0x102B, 0x1013, 0x1234, 0x15AD, 0x1AF4, 0x1B36, 0x1414)
 _SWITCH_MAKERS = (0x10B5, 0x1000, 0x11F8, 0x111D)  # PLX, Broadcom, Microchip, IDT
+_VIRTUAL_MOST = 1 << 16  # routing ids of a domain
 _REDIRECTS = ("SrcValid+", "ReqRedir+", "CmpltRedir+", "UpstreamFwd+", "EgressCtrl+")
 
 
-def records_of(functions: list[Function], text: str) -> NodeRecords:
-    """One machine's part."""
-    return _Listing(functions, text).records()
+def records_of(functions: list[Function], drawn: tuple[Tree, ...] = ()) -> NodeRecords:
+    """One machine's part; `drawn` are trees of lspci in the same text."""
+    return _Listing(functions, drawn).records()
 
 
 def kind_of(function: Function) -> str | None:
@@ -59,17 +61,20 @@ def _is_new_switch(function: Function) -> bool:
 
 
 class _Listing:
-    def __init__(self, functions: list[Function], text: str) -> None:
+    def __init__(self, functions: list[Function], drawn: tuple[Tree, ...]) -> None:
         self.functions = functions
-        self.chains = Chains(functions, text)
-        self.physical = {
-            virtual: function.address for function in functions for virtual in details.virtual_functions(function)
-        }
+        self.chains = Chains(functions, drawn)
+        self.physical: dict[PciAddress, PciAddress] = {}
+        for function in functions:
+            for virtual in details.virtual_functions(function):
+                if len(self.physical) < _VIRTUAL_MOST:
+                    self.physical[virtual] = function.address
         kinds = [(function, kind_of(function)) for function in functions]
         gpus = [function for function, kind in kinds if kind == "gpu"]
         named = pci_ids.shares((function.label, function.name) for function in gpus)
         self.shares = [f for f in gpus if f.address in self.physical or f.label in named]
-        self.gpus = [function for function in gpus if function not in self.shares]
+        shares = {share.label for share in self.shares}
+        self.gpus = [function for function in gpus if function.label not in shares]
         self.nics = [function for function, kind in kinds if kind == "nic"]
         self.nvme = [function for function, kind in kinds if kind == "nvme"]
         self.switches = [function for function, kind in kinds if kind == "nvswitch"]

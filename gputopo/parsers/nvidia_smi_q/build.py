@@ -26,6 +26,7 @@ _MAX_GENERATION = ("pciegeneration/max", "pciegen/maxlinkgen")
 _DEVICE_GENERATION = ("pciegeneration/devicemax", "pciegen/maxdevicelinkgen")
 _HOST_GENERATION = ("pciegeneration/hostmax", "pciegen/maxhostlinkgen")
 _WIDTH = ("linkwidth/current", "linkwidths/currentlinkwidth")
+_MIG = ("migmode/current", "migmode/currentmig")
 _MAX_WIDTH = ("linkwidth/max", "linkwidths/maxlinkwidth")
 # Parts of the fabric's health that are bad when they say this; `Bandwidth` is Full or Degraded.
 _TROUBLES = (
@@ -49,8 +50,9 @@ def build(log: PrintedLog) -> NodeRecords:
     for place, gpu in enumerate(log.gpus):
         record = _gpu(gpu, place if all_listed else None)
         observations += _observed(gpu, record)
-        if gpu.get("migmode/current", "migmode/currentmig") == "Enabled" and gpu.mig:
-            gaps.append(Gap((record.label,), "mig", "`-q` prints MIG devices without UUID and profile", "nvidia-smi -L"))
+        if gpu.get(*_MIG) == "Enabled" and gpu.mig:
+            reason = "`-q` prints MIG devices without UUID and profile"
+            gaps.append(Gap((record.label,), "mig", reason, "nvidia-smi -L"))
         records.append(record)
     if isinstance(attached, int) and attached != len(log.gpus):
         reason = f"nvidia-smi counts {attached} GPUs and the text lists {len(log.gpus)}"
@@ -64,8 +66,17 @@ def build(log: PrintedLog) -> NodeRecords:
         gpus=keyed(records),
         gpus_complete=all_listed,
         gaps=tuple(gaps),
-        observations=tuple(observations),
+        observations=_merged(observations),
     )
+
+
+def _merged(observations: list[Observation]) -> tuple[Observation, ...]:
+    """One observation for all GPUs of which the same is seen."""
+    found: dict[tuple[str, str], Observation] = {}
+    for one in observations:
+        first = found.get((one.kind, one.text))
+        found[one.kind, one.text] = one if first is None else first._replace(subjects=first.subjects + one.subjects)
+    return tuple(found.values())
 
 
 def _ends_whole(log: PrintedLog) -> bool:
@@ -127,7 +138,7 @@ def _pcie(gpu: PrintedGpu) -> Said[Pcie]:
 
 def _mig(gpu: PrintedGpu) -> Said[tuple[MigRecord, ...]]:
     """MIG devices; none where MIG is off. N/A is what GPUs without MIG print, and WSL."""
-    mode = gpu.get("migmode/current", "migmode/currentmig")
+    mode = gpu.get(*_MIG)
     if mode == "Disabled":
         return ()
     if mode != "Enabled":
@@ -185,12 +196,14 @@ def _observed(gpu: PrintedGpu, record: GpuRecord) -> list[Observation]:
     troubles = _troubles(_health_parts(gpu))
     if troubles:
         found.append(Observation("fabric-trouble", (record.label,), ", ".join(troubles), gpu.line))
-    host, device = (generation(gpu.get(*names)) for names in (_HOST_GENERATION, _DEVICE_GENERATION))
-    if host and device and host < device:
+    most, host, device = (
+        generation(gpu.get(*names)) for names in (_MAX_GENERATION, _HOST_GENERATION, _DEVICE_GENERATION)
+    )
+    if host and device and most == host < device:  # GB300 prints a host of 4 beside a link that runs at 6
         found.append(
             Observation("pcie-host-slower", (record.label,), f"host PCIe {host}.0, GPU PCIe {device}.0", gpu.line)
         )
-    current, pending = gpu.get("migmode/current", "migmode/currentmig"), gpu.get("migmode/pending", "migmode/pendingmig")
+    current, pending = gpu.get(*_MIG), gpu.get("migmode/pending", "migmode/pendingmig")
     if current and pending and current != pending and not is_missing(pending):
         found.append(Observation("mig-mode-pending", (record.label,), f"MIG {current}, pending {pending}", gpu.line))
     return found

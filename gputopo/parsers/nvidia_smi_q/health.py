@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gputopo.parsers.nvidia_smi_q.printed import PrintedGpu, Value, plain
-from gputopo.parsers.nvidia_smi_values import LOST, whole_number
+from gputopo.parsers.nvidia_smi_values import LOST, is_missing, whole_number
 from gputopo.records import Observation
 
 # Reasons that slow nothing down: no work, a user's own setting, a display.
 _HARMLESS = ("idle", "applicationsclockssetting", "displayclocksetting", "displayclockssetting")
 _CLOCKS = ("clockseventreasons", "clocksthrottlereasons")
 _XML_CLOCK = ("clocks_event_reason_", "clocks_throttle_reason_")
-_NO_RESET = frozenset(("", "no", "none", "n/a"))
+_NO_RESET = ("no", "none")
 
 
 def observe(gpu: PrintedGpu, label: str) -> tuple[Observation, ...]:
     """What of this GPU a rule may want, each with its line."""
     found = (*_ecc(gpu, label), *_remapped(gpu, label), *_clocks(gpu, label), *_reset(gpu, label), *_lost(gpu, label))
     mode = gpu.get("addressingmode")
-    if mode and mode not in ("None", "N/A"):
+    if mode and mode != "None" and not is_missing(mode):
         return (*found, Observation("addressing-mode", (label,), mode[:60], gpu.line))
     return found
 
@@ -74,7 +74,7 @@ def _reason(value: Value) -> str:
 def _reset(gpu: PrintedGpu, label: str) -> Iterable[Observation]:
     for name in ("resetrequired", "gpurecoveryaction"):
         said = gpu.get(name)
-        if said is not None and said.strip().lower() not in _NO_RESET:
+        if said is not None and not is_missing(said) and said.strip().lower() not in _NO_RESET:
             words = "Reset Required" if name == "resetrequired" else "GPU Recovery Action"
             yield Observation("gpu-reset-required", (label,), f"{words}: {said[:60]}", gpu.line)
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from gputopo.parsers.nvidia_smi_topo.affinity import confirms
-from gputopo.parsers.nvidia_smi_topo.cells import PrintedRow
+from gputopo.parsers.nvidia_smi_topo.cells import PrintedRow, is_affinity
 from gputopo.parsers.nvidia_smi_topo.columns import Columns, Placed, place_row, settle_columns
 from gputopo.parsers.nvidia_smi_topo.find import Block, Text
 from gputopo.parsers.nvidia_smi_topo.gpus import Cells, gpu_records
@@ -116,7 +116,7 @@ def _tails(block: Block, placed: list[Placed]) -> tuple[int, list[Tail | None]]:
     ]
     rows = [row for row, reads in zip(block.rows, readable) if reads]
     header = block.header
-    if header and header.heads and header.damage != "cut":
+    if header and header.heads and header.damage != "cut" and not _more_cells(rows, header.heads):
         heads, tails = header.heads, [read_tail(row, header.heads or 1) for row in rows]
     else:
         heads, tails = read_tails_without_heading(rows)
@@ -124,6 +124,12 @@ def _tails(block: Block, placed: list[Placed]) -> tuple[int, list[Tail | None]]:
             tails = [without_last_cell(tail) for tail in tails]
     found = iter(tails)
     return heads, [next(found) if reads else None for reads in readable]
+
+
+def _more_cells(rows: list[PrintedRow], heads: int) -> bool:
+    """Whether most rows have more affinity cells than the header has headings."""
+    more = sum(len(row.rest) > heads and all(map(is_affinity, row.rest)) for row in rows)
+    return heads < 3 and more * 2 > len(rows)
 
 
 def _doubt_the_end(rows: list[PrintedRow], heads: int, tails: list[Tail | None], text: Text) -> None:

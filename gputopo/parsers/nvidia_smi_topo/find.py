@@ -132,7 +132,7 @@ class _Finder:
         if block or len(self.headers) != 1:
             return None
         before, header = next(iter(self.headers.items()))
-        if row.line - header.line > 2:
+        if row.line - header.last_line > 2:
             return None
         del self.headers[before]
         return header
@@ -181,7 +181,7 @@ class _Finder:
 
     def maybe_header(self, text: str, line: int) -> bool:
         for before, header in self.headers.items():
-            if line - header.line <= 2:
+            if line - header.last_line <= 2:
                 longer = read_continuation(text, line, header)
                 if longer:
                     self.headers[before] = longer
@@ -199,8 +199,9 @@ def _goes_on(row: PrintedRow, longer: PrintedRow, header: Header) -> bool:
     if len(row.cells) < size:
         cut = not row.rest or (len(row.rest) == 1 and begins_a_letter(row.foreign or "?"))
         return cut and len(row.cells) < len(longer.cells) <= size
-    wants_more = row.label.startswith("GPU") and len(row.rest) < heads
-    return wants_more and len(longer.rest) <= heads and all(is_affinity(word) for word in longer.rest)
+    # A whole row has gone on if the header did: `0,3-9,11` and below it `-17`.
+    wants_more = len(row.rest) < heads or (header.damage != "" and len(row.rest) == heads)
+    return row.label.startswith("GPU") and wants_more and len(longer.rest) <= heads and all(is_affinity(word) for word in longer.rest)
 
 
 def find_blocks(text: Text) -> Found:

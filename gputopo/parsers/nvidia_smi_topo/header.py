@@ -17,6 +17,7 @@ _ITEM = re.compile(
     r"CPU\s+Affinity|NUMA\s+Affinity|GPU\s+NUMA\s+ID|(?:GPU|NIC)\d{1,4}|mlx\d+_(?:bond_?)?\d{1,3}|[^\s|]+"
 )
 _DEVICE = re.compile(r"[a-zA-Z][\w.\-]*\d[\w.\-]*\Z")
+_NAME = re.compile(r"[a-zA-Z][\w.\-]*\Z")
 _NUMBER_AT_END = re.compile(r"(.*?)(\d+)\Z")
 _HEADS = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
 
@@ -24,12 +25,13 @@ _HEADS = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
 class Header:
     """`heads`: how many of CPU Affinity, NUMA Affinity, GPU NUMA ID stand there, `None` = not told."""
 
-    __slots__ = ("damage", "heads", "labels", "line", "text")
+    __slots__ = ("damage", "heads", "labels", "last_line", "line", "text")
 
     def __init__(self, labels: list[str], heads: int | None, line: int, text: str, damage: str) -> None:
         self.labels = labels
         self.heads = heads
         self.line = line
+        self.last_line = line  # differs where the header was wrapped
         self.text = text
         self.damage = damage
 
@@ -59,6 +61,7 @@ def read_continuation(text: str, line: int, before: Header) -> Header | None:
     if whole is None or (len(whole.labels) == len(before.labels) and whole.heads == before.heads):
         return None
     whole.damage = whole.damage or "wrapped"
+    whole.last_line = line
     return whole
 
 
@@ -78,7 +81,7 @@ def _read(items: list[str], line: int, text: str) -> Header | None:
             labels.append(item)
         elif any(word.startswith(item) for head in _HEADS for word in head.split()):
             damage = "cut"
-        elif at == last and len(labels) > 1 and item.isalnum():
+        elif at == last and len(labels) > 1 and _NAME.match(item):
             damage = "cut"  # the beginning of one more label
         else:
             return None

@@ -128,13 +128,12 @@ def _read_two(fields: list[str], words: list[str]) -> Tail:
     return Tail(fields[0], "".join(fields[1:]))
 
 
-# Ways to write a line with tabs as blanks, the usual one first.
+# Ways to write a line with tabs as blanks, the usual one first. One or two blanks for a tab are not
+# among them: that can also be a text whose runs of blanks were squeezed.
 _WAYS: tuple[Callable[[str], str], ...] = (
     lambda raw: raw.expandtabs(8),
     lambda raw: raw.replace("\t", "    "),
     lambda raw: raw.expandtabs(4),
-    lambda raw: raw.replace("\t", " "),
-    lambda raw: raw.replace("\t", "  "),
     lambda raw: raw.replace("\t", " " * 8),
 )
 
@@ -235,4 +234,4 @@ def _common(mine: Tail, theirs: Tail) -> Tail:
 def without_last_cell(tail: Tail) -> Tail:
     """Of a row in a text whose lines are all cut: its last cell is not read."""
     cells = [cell for cell in tail[:3] if cell is not None]
-    return tail if tail.doubt or not cells else Tail.of([*cells[:-1], None], "all lines of the text are cut", cut=True)
+    return Tail.of([*cells[:-1], None], "all lines of the text are cut", cut=True) if cells else tail
