@@ -1,7 +1,7 @@
-"""Compressed streams from strangers: expanded piece by piece, under limits.
+"""Compressed streams from strangers (`topo.txt.gz`, `capture.tar.xz`): expanded piece by piece, under limits.
 
 The limits hold before anything is kept: expanded bytes, ratio, memory of the decompressor (an xz
-header may ask for 4 GiB). A damaged or cut stream ends where it is damaged.
+header may ask for 4 GiB). A damaged or cut stream ends where it is damaged, and says so.
 """
 
 from __future__ import annotations
@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO, Protocol
 
 from gputopo.errors import GputopoError
+from gputopo.evidence import limits
+from gputopo.evidence.text import ended_lines
 from gputopo.evidence.tree import MEMBER_BYTES
 
 EXPANDED_BYTES = 256 << 20
 _RATIO = 2_000  # a capture of a large machine reaches 400: padding of small files
 _RATIO_FROM = 32 << 20
 _DECODER_MEMORY = 128 << 20
+_STEP = 1 << 18
 _MAGIC = (
     ("gzip", b"\x1f\x8b"),
     ("bzip2", b"BZh"),
@@ -41,6 +44,24 @@ def compression_of(head: bytes) -> str | None:
 
 def too_large(name: str, what: str = "it expands to more than 256 MiB") -> GputopoError:
     return GputopoError(f"archive refused: {what}", name, "give the file that matters, unpacked")
+
+
+def unpack(data: bytes, kind: str, name: str) -> tuple[bytes, bool]:
+    """The text inside, at most `limits.TEXT_BYTES`, and whether it is whole. Raises GputopoError.
+
+    Of a cut text only the lines that ended are kept: half of `0-15` would be a wrong value.
+    """
+    from io import BytesIO
+
+    stream = Expanded(BytesIO(data), kind, name)
+    text = stream.peek(limits.TEXT_BYTES + 1)
+    if len(text) > limits.TEXT_BYTES:
+        raise GputopoError(f"unpacks to more than {limits.TEXT_BYTES // limits.MIB} MiB", name)
+    if not stream.whole:
+        text = ended_lines(text)
+    if not text:
+        raise GputopoError(f"empty or damaged {kind} file", name, "copy it again")
+    return text, stream.whole
 
 
 class Stream(Protocol):
@@ -70,12 +91,16 @@ class Plain:
 
 
 class Expanded:
-    """What a decompressor gives, under the limits."""
+    """What a decompressor gives, under the limits.
+
+    `whole` is False where the stream ended early; it can be asked after the end was reached.
+    """
 
     lazy = False
 
     def __init__(self, file: BinaryIO, kind: str, name: str) -> None:
-        self._parts = _expanded(file, kind, name)
+        self.whole = True
+        self._parts = self._expanded(file, kind, name)
         self._buffer = b""
         self._at = 0
 
@@ -110,6 +135,37 @@ class Expanded:
     def tell(self) -> int:
         return 0
 
+    def _expanded(self, file: BinaryIO, kind: str, name: str) -> Iterator[bytes]:
+        """Pieces of the expanded stream; several streams one after another are one (xz, gzip)."""
+        total, packed = 0, 0
+        decoder = _decoder(kind, name)
+        data = b""
+        try:
+            while True:
+                if not data and getattr(decoder, "needs_input", True):
+                    data = file.read(_STEP)
+                    packed += len(data)
+                    if not data:
+                        self.whole = decoder.eof
+                        return
+                if decoder.eof:
+                    if compression_of(data) != kind:
+                        return  # zeros of a tape's block, or what else was put behind the stream
+                    decoder = _decoder(kind, name)
+                part = decoder.decompress(data, _STEP)
+                data = decoder.unused_data if decoder.eof else getattr(decoder, "unconsumed_tail", b"")
+                total += len(part)
+                if total > EXPANDED_BYTES or (total > _RATIO_FROM and total > packed * _RATIO):
+                    raise too_large(name)
+                if part:
+                    yield part
+        except (OSError, EOFError, ValueError, MemoryError):
+            self.whole = False  # damaged: what was read so far counts
+        except Exception as error:  # lzma.LZMAError, zlib.error, zstd's own: named without importing them
+            if type(error).__name__ not in ("LZMAError", "error", "ZstdError"):
+                raise
+            self.whole = False
+
 
 class _Decoder(Protocol):
     @property
@@ -117,35 +173,6 @@ class _Decoder(Protocol):
     @property
     def unused_data(self) -> bytes: ...
     def decompress(self, data: bytes, max_length: int = ..., /) -> bytes: ...
-
-
-def _expanded(file: BinaryIO, kind: str, name: str) -> Iterator[bytes]:
-    """Pieces of the expanded stream; several streams one after another are one (xz, gzip)."""
-    step, total, packed = 1 << 18, 0, 0
-    decoder = _decoder(kind, name)
-    data = b""
-    try:
-        while True:
-            if not data and getattr(decoder, "needs_input", True):
-                data = file.read(step)
-                packed += len(data)
-                if not data:
-                    return
-            if decoder.eof:
-                decoder = _decoder(kind, name)
-            part = decoder.decompress(data, step)
-            data = decoder.unused_data if decoder.eof else getattr(decoder, "unconsumed_tail", b"")
-            total += len(part)
-            if total > EXPANDED_BYTES or (total > _RATIO_FROM and total > packed * _RATIO):
-                raise too_large(name)
-            if part:
-                yield part
-    except (OSError, EOFError, ValueError, MemoryError):
-        return  # damaged or cut: what was read so far counts
-    except Exception as error:  # lzma.LZMAError, zlib.error, zstd's own: named without importing them
-        if type(error).__name__ not in ("LZMAError", "error", "ZstdError"):
-            raise
-        return
 
 
 def _decoder(kind: str, name: str) -> _Decoder:

@@ -16,7 +16,7 @@ from gputopo.errors import GputopoError
 from gputopo.evidence import limits
 from gputopo.evidence.piece import Piece
 from gputopo.evidence.reading import binary, cannot_open, packing, read_fd, read_path
-from gputopo.evidence.text import NotText, decode
+from gputopo.evidence.text import NotText, decode, ended_lines
 
 if TYPE_CHECKING:  # imported where a folder or an archive is met: most sources are one text
     from gputopo.evidence.archive import ArchiveTree
@@ -111,13 +111,16 @@ class _Opener:
         archive = open_archive(data, shown)
         if archive is not None:
             return self._archive(archive, name)
-        return (Piece(name, data=self._text(_unpacked(data, kind, shown), shown)),)
+        text, whole = self._unpacked(data, kind, shown)
+        return (Piece(name, data=self._text(text, shown), whole=whole),)
 
     def _archive(self, archive: ArchiveTree, name: str) -> Iterable[Piece]:
         from gputopo.evidence.members import tree_files
         from gputopo.evidence.tree import find_roots
 
-        roots = [Piece(name, tree=root, where=where) for where, root in find_roots(archive)]
+        if not archive.whole:
+            self.warn(f"{name}: the archive is cut or damaged; what is before that is read")
+        roots = [Piece(name, tree=root, where=where, whole=archive.whole) for where, root in find_roots(archive)]
         depth = 0 if roots else limits.FOLDER_DEPTH
         return self._members(roots, tree_files(archive, depth, name, self.warn), name, "archive")
 
@@ -126,23 +129,41 @@ class _Opener:
         pieces = list(roots)
         for where, data, whole in files:
             # Beside a captured machine lie notes and tools; alone, a skipped file is worth a word.
-            text = self._member_text(data, f"{name}: {where}", speak=not roots)
-            if text is not None:
-                pieces.append(Piece(name, data=text, where=where, whole=whole))
+            piece = self._member(name, where, data, whole, speak=not roots)
+            if piece is not None:
+                pieces.append(piece)
         if not pieces:
             raise GputopoError(f"nothing in this {noun} can be read", name, "give a file, or a folder with sys/ in it")
         return pieces
 
-    def _member_text(self, data: bytes, name: str, *, speak: bool) -> bytes | None:
+    def _member(self, name: str, where: str, data: bytes, whole: bool, *, speak: bool) -> Piece | None:
+        shown = f"{name}: {where}"
+        text = b""
         try:
             kind = packing(data)
-            text = self._text(data if kind is None else _unpacked(data, kind, name), name)
+            if kind is not None:
+                data, unpacked_whole = self._unpacked(data, kind, shown)
+                whole = whole and unpacked_whole
+            elif not whole:
+                data = ended_lines(data)
+            text = self._text(data, shown)
             why = self.why_not(text.decode())
         except GputopoError as error:
             why = error.what
         if why and speak:
-            self.warn(f"skipped {name}: {why}")
-        return None if why else text
+            self.warn(f"skipped {shown}: {why}")
+        return None if why else Piece(name, data=text, where=where, whole=whole)
+
+    def _unpacked(self, data: bytes, kind: str, name: str) -> tuple[bytes, bool]:
+        """A compressed text, and whether it is whole."""
+        from gputopo.evidence.expanded import unpack
+
+        if kind in ("tar", "zip"):
+            raise GputopoError("an archive inside an archive", name)
+        text, whole = unpack(data, kind, name)
+        if not whole:
+            self.warn(f"{name}: the {kind} file is cut or damaged; what is before that is read")
+        return text, whole
 
     def _text(self, data: bytes, name: str) -> bytes:
         if len(data) > limits.TEXT_BYTES:
@@ -156,14 +177,6 @@ class _Opener:
         if note:
             self.warn(f"{name}: {note}")
         return text.encode("utf-8", "replace")
-
-
-def _unpacked(data: bytes, kind: str, name: str) -> bytes:
-    from gputopo.evidence.compressed import unpack
-
-    if kind in ("tar", "zip"):
-        raise GputopoError("an archive inside an archive", name)
-    return unpack(data, kind, name)
 
 
 _EMPTY = "was the command's output saved? nvidia-smi topo -m > FILE"

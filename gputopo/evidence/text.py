@@ -33,6 +33,15 @@ def decode(data: bytes) -> tuple[str, str]:
         return data.decode("latin-1"), "not UTF-8, read as Latin-1"
 
 
+def ended_lines(text: bytes) -> bytes:
+    r"""A text that was cut, without the line in which it was.
+
+    >>> ended_lines(b"CPU(s): 64\nNUMA node0 CPU(s): 0-3"), ended_lines(b"0-3")
+    (b'CPU(s): 64\n', b'')
+    """
+    return text[: text.rfind(b"\n") + 1]
+
+
 def looks_binary(data: bytes) -> bool:
     """NULs, or control characters that no terminal copy has (a text keeps tab, newline, ESC …)."""
     if b"\0" in data:

@@ -242,6 +242,10 @@ def _may_be_gpu(function: TreeFunction) -> bool:
 
 def _assumptions(listed: list[tuple[TreeFunction, str | None]]) -> list[Assumption]:
     found = []
+    placed = tuple(_label(function) for function, _ in listed if function.is_supposed)
+    if placed:
+        text = "lines of the tree are left out: the bridges above these are the ones that their columns say"
+        found.append(Assumption(placed, text))
     for kind, what in (("gpu", "GPUs"), ("nic", "NICs")):
         supposed = [f for f, its in listed if its == kind and pci_ids.is_supposed(f.name)]
         if supposed:

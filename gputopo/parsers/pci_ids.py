@@ -61,6 +61,7 @@ NVSWITCHES = frozenset((0x1AC2, 0x1AF1, 0x22A3))  # Volta, Ampere, Hopper: all o
 _IDS = re.compile(r"\[?\b([0-9a-f]{4}):([0-9a-f]{4})\b\]?")
 _TAIL = re.compile(r"\s*(?:\[[0-9a-f]{4}:[0-9a-f]{4}\]|\((?:rev|prog-if)[^()]*\))\s*$")
 _UNNAMED = re.compile(r"\bDevice \[?(?:[0-9a-f]{4}:)?([0-9a-f]{4})\]?$")
+_PRODUCT = re.compile(r"\[[^\[\]]*\]")
 _NO_GPU = (
     "Audio", "USB", "UCSI", "Ethernet", "SMBus", "Bridge", "Controller", "LPC", "SATA", "IDE", "Host", "Memory",
     "Root Port", "PCI Express", "PCIe", "System Management",
@@ -142,14 +143,15 @@ def product(name: str) -> Said[str]:
 def kind_of(name: str) -> str | None:
     """`gpu`, `nvswitch`, `nic`, `nvme` by the words alone; `None`: something else, or not known."""
     vendor, words = vendor_of(name), bare(name)
+    chip = _PRODUCT.sub("", words)  # `GA100 [A100 PCIe 40GB]` is no PCIe part
     if vendor == NVIDIA:
         if "NVSwitch" in words or device_of(name) in NVSWITCHES:
             return "nvswitch"
         if "ConnectX" in words or "BlueField" in words:
             return _nic(words.lower())
-        return None if any(word in words for word in _NO_GPU) else "gpu"
+        return None if any(word in chip for word in _NO_GPU) else "gpu"
     if vendor in (AMD, 0x1022) and any(word in words for word in _AMD_GPU):
-        return None if any(word in words for word in _NO_GPU) else "gpu"
+        return None if any(word in chip for word in _NO_GPU) else "gpu"
     if vendor == INTEL and any(word in words for word in _INTEL_GPU) and "Audio" not in words:
         return "gpu"
     if any(word in words for word in _OTHER_ACCELERATOR):

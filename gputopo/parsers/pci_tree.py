@@ -15,6 +15,8 @@ The drawing (pciutils, ls-tree.c): `-[DDDD:BB]-` is a root bus, `01.0-[04-0c]-` 
 behind it, `+-` a function on the bus opened in this column, `\-` the last one of it. A column is taken
 for what was opened there only while the bars left of it, the bus ranges and the order of the functions
 agree: of a tree with lines left out (`| grep NVIDIA`), a line may belong to a branch that is not printed.
+Where a branch ends without its `\-`, lines were left out: from there on a line that no bus range confirms
+is placed by its column, and marked as supposed.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from typing import NamedTuple
 from gputopo.terms.pci_address import PciAddress
 
 LINE = re.compile(
-    r"^(?:> ?)*[ |\t]*(?:-?[+\\]?-\[[0-9a-f]{4,8}:[0-9a-f]{2}\]-|[+\\]-[01][0-9a-f]\.[0-7](?:[-\s]|$)|-?[+\\]-\[)",
+    r"^(?:> ?)*[ |\t\xa0]*(?:-?[+\\]?-\[[0-9a-f]{4,8}:[0-9a-f]{2}\]-|[+\\]-[01][0-9a-f]\.[0-7](?:[-\s]|$)|-?[+\\]-\[)",
     re.MULTILINE,
 )
 _BUSES = re.compile(r"\[(?:([0-9a-f]{4,8}):)?([0-9a-f]{2})(?:-([0-9a-f]{2}))?\]")
@@ -43,6 +45,7 @@ class TreeFunction(NamedTuple):
     name: str  # "" without -v, and of every bridge
     line: int
     is_bridge: bool
+    is_supposed: bool = False  # placed by its column in a tree with lines left out
 
 
 class Tree(NamedTuple):
@@ -57,7 +60,7 @@ class Tree(NamedTuple):
 class _Bus:
     """A bus, what leads to it, and the last function seen on it."""
 
-    __slots__ = ("bars", "chain", "domain", "last", "number", "parent", "subordinate")
+    __slots__ = ("bars", "chain", "domain", "is_supposed", "is_sure", "last", "number", "parent", "subordinate")
 
     def __init__(
         self, domain: int | None, number: int, subordinate: int | None, chain: tuple[str, ...] | None,
@@ -70,6 +73,8 @@ class _Bus:
         self.parent = parent
         self.last = (-1, -1)
         self.bars: frozenset[int] = frozenset()
+        self.is_sure = True  # no line is known to be left out since it was opened
+        self.is_supposed = False  # the bridge to it is
 
     @property
     def label(self) -> str:
@@ -80,6 +85,7 @@ class _Top:
     """The column of the root buses."""
 
     bars: frozenset[int] = frozenset()
+    is_sure = True
 
 
 def trees(text: str) -> tuple[Tree, ...]:
@@ -139,6 +145,8 @@ class _Reader:
         for column in [c for c in self.open if c > at or (c < at and c not in bars)]:
             self.open.pop(column, None)
             self.whole = False  # its last function was not printed
+            for left in self.open.values():
+                left.is_sure = False
         here: _Bus | _Top | None
         if line[at : at + 1] == "-":
             self.open.clear()
@@ -180,7 +188,7 @@ class _Reader:
                 behind = _BUSES.match(line, at + 1) if line[at : at + 2] == "-[" else None
                 bus = self._checked(bus, int(match[1], 16), int(match[2]), behind)
                 name = "" if behind else line[at:].strip()
-                function = self._function(bus, match[0], number, name, behind is not None)
+                function = self._function(bus, match[0], number, name, behind)
                 self.functions.append(function)
                 self.named = self.named or bool(name)
                 if behind is None:
@@ -207,12 +215,16 @@ class _Reader:
         bus.last = (device, function)
         return bus
 
-    def _function(self, bus: _Bus | None, place: str, line: int, name: str, is_bridge: bool) -> TreeFunction:
+    def _function(
+        self, bus: _Bus | None, place: str, line: int, name: str, behind: re.Match[str] | None
+    ) -> TreeFunction:  # fmt: skip
         if bus is None:
-            return TreeFunction(f"?:{place}", None, None, None, name, line, is_bridge)
+            return TreeFunction(f"?:{place}", None, None, None, name, line, behind is not None)
         label = f"{bus.label}:{place}"
         address = PciAddress.parse(label) if bus.domain is not None else None
-        return TreeFunction(label, address, bus.parent, bus.chain, name, line, is_bridge)
+        confirmed = bus.is_sure or (behind is not None and bus.subordinate is not None)
+        supposed = bus.is_supposed or not confirmed
+        return TreeFunction(label, address, bus.parent, bus.chain, name, line, behind is not None, supposed)
 
     def _bus(self, above: _Bus | _Top | None, match: re.Match[str], bridge: TreeFunction | None) -> _Bus:
         number = int(match[2], 16)
@@ -222,8 +234,10 @@ class _Reader:
             known = bridge.chain is not None and bridge.address is not None
             chain = (*bridge.chain, bridge.label) if known and bridge.chain is not None else None
             bus = _Bus(domain, number, subordinate, chain, bridge.label if bridge.address else None)
+            bus.is_supposed = bridge.is_supposed
         elif isinstance(above, _Bus):  # a second bus behind one bridge
             bus = _Bus(domain, number, above.subordinate, above.chain, above.parent)
+            bus.is_supposed = above.is_supposed
             if above in self.buses and above.last == (-1, -1):
                 self.buses.remove(above)
         elif isinstance(above, _Top):

@@ -121,6 +121,7 @@ def machines(draw: st.DrawFn) -> Machine:
     family = draw(st.sampled_from(_FAMILIES))
     # Only newer printers, which have all three columns, leave a CPU cell empty.
     whole = tuple(draw(st.sampled_from((*family, "") if heads == 3 else family)) for _ in range(gpus))
+    node_of = {cpus: draw(_NUMA) for cpus in family}  # GPUs near the same CPUs are in the same node
     return Machine(
         gpus,
         tuple(names),
@@ -129,7 +130,7 @@ def machines(draw: st.DrawFn) -> Machine:
         letters,
         tuple(cut_by_printer(text) for text in whole),
         whole,
-        tuple(draw(_NUMA) for _ in range(gpus)),
+        tuple(node_of[cpus] if cpus else draw(_NUMA) for cpus in whole),
         tuple(draw(_MEMORY) for _ in range(gpus)),
         draw(st.booleans()),
     )

@@ -56,8 +56,9 @@ def read_continuation(text: str, line: int, before: Header) -> Header | None:
         return None
     start = _START.search(before.text)
     first = before.text[start.start() :] if start else before.text
-    gap = "" if before.damage == "cut" else " "
-    whole = _read(_items(f"{first}{gap}{text}"), before.line, f"{before.text}{gap}{text}")
+    # Joined without a blank: two names that then are one make a label less than there are cells, which
+    # shows; a name broken into two would make one more, as if the rows were cut.
+    whole = _read(_items(first + text), before.line, before.text + text)
     if whole is None or (len(whole.labels) == len(before.labels) and whole.heads == before.heads):
         return None
     whole.damage = whole.damage or "wrapped"
