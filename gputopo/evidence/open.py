@@ -21,10 +21,12 @@ from gputopo.evidence.text import NotText, decode, ended_lines
 if TYPE_CHECKING:  # imported where a folder or an archive is met: most sources are one text
     from gputopo.evidence.archive import ArchiveTree
     from gputopo.evidence.members import MemberFile
+    from gputopo.evidence.tree import LinkedTree
 
 Warn = Callable[[str], object]
 WhyNot = Callable[[str], str]
 SAMPLE = "sample:"
+_BUNDLE_MARK = b'{"gputopo": "bundle"'  # how a line of `gputopo collect --stdout` begins
 
 
 def open_sources(
@@ -94,7 +96,11 @@ class _Opener:
             os.scandir(path).close()
         except OSError as error:
             cannot_open(error, path)
-        roots = [Piece(path, tree=root, where=where) for where, root in find_roots(FolderTree(path))]
+        tree = FolderTree(path)
+        bundles = _bundles(tree, path)
+        if bundles:
+            return bundles
+        roots = [Piece(path, tree=root, where=where) for where, root in find_roots(tree)]
         depth = 0 if roots else limits.FOLDER_DEPTH
         return self._members(roots, folder_files(path, depth, self.timeout, self.warn), path, "folder")
 
@@ -105,14 +111,22 @@ class _Opener:
             raise GputopoError("no input" if name == "-" else "the file is empty", shown, _EMPTY)
         kind = packing(data)
         if kind is None:
-            return (Piece(name, data=self._text(data, shown)),)
+            return self._one_text(data, name, shown)
         from gputopo.evidence.archive import open_archive
 
         archive = open_archive(data, shown)
         if archive is not None:
             return self._archive(archive, name)
         text, whole = self._unpacked(data, kind, shown)
-        return (Piece(name, data=self._text(text, shown), whole=whole),)
+        return self._one_text(text, name, shown, whole)
+
+    def _one_text(self, data: bytes, name: str, shown: str, whole: bool = True) -> Iterable[Piece]:
+        text = self._text(data, shown)
+        if _BUNDLE_MARK in text[:64]:
+            from gputopo.evidence.bundle_read import record_pieces
+
+            return tuple(record_pieces(text.decode(), name))
+        return (Piece(name, data=text, whole=whole),)
 
     def _archive(self, archive: ArchiveTree, name: str) -> Iterable[Piece]:
         from gputopo.evidence.members import tree_files
@@ -120,6 +134,9 @@ class _Opener:
 
         if not archive.whole:
             self.warn(f"{name}: the archive is cut or damaged; what is before that is read")
+        bundles = _bundles(archive, name)
+        if bundles:
+            return [piece._replace(whole=piece.whole and archive.whole) for piece in bundles]
         roots = [Piece(name, tree=root, where=where, whole=archive.whole) for where, root in find_roots(archive)]
         depth = 0 if roots else limits.FOLDER_DEPTH
         return self._members(roots, tree_files(archive, depth, name, self.warn), name, "archive")
@@ -177,6 +194,13 @@ class _Opener:
         if note:
             self.warn(f"{name}: {note}")
         return text.encode("utf-8", "replace")
+
+
+def _bundles(tree: LinkedTree, name: str) -> tuple[Piece, ...]:
+    """The evidence of what `gputopo collect` wrote; () for other folders and archives."""
+    from gputopo.evidence.bundle_read import bundles_in, pieces
+
+    return tuple(piece for place, below in bundles_in(tree) for piece in pieces(below, name, place))
 
 
 _EMPTY = "was the command's output saved? nvidia-smi topo -m > FILE"

@@ -6,7 +6,7 @@ joins over nodes and times, a random one only those inside a bundle. The digits 
 
     >>> redactor = Redactor(b"site", known=(Known("host", "gpu-17"),))
     >>> redactor.text("gpu-17: GPU-5e7f0b3a-11c2-4d8e-9a70-0123456789ab at 0000:3b:00.0, driver 550.163.01")
-    'node-e0ecd6cf: GPU-5bdc36f4-98f4-06ba-c463-a1834ec60d4a at 0000:3b:00.0, driver 550.163.01'
+    'node-7f7a9fb8: GPU-d7921631-b9a6-3767-a488-a9d8adb526a2 at 0000:3b:00.0, driver 550.163.01'
     >>> redactor.text("0C:42:A1:03:6A:D2") == redactor.text("0c42a1036ad2")
     False
     >>> redactor.text("0C:42:A1:03:6A:D2").replace(":", "").lower() == redactor.text("0c42a1036ad2")
@@ -25,9 +25,13 @@ from typing import NamedTuple
 KINDS = ("host", "uuid", "boot", "serial", "mac", "guid", "ip", "user", "id")
 # Names that a node or a person may have and that mean something else everywhere else.
 _WORDS = frozenset(
-    "root node host localhost nvidia intel amd gpu gpus cpu cpus mlx numa sys system proc linux kernel device devices "
-    "class driver drivers module pci bus net block dev online version name user users admin ubuntu debian centos rocky "
-    "fedora data test server machine worker master name model state type rate memory topology link links ports".split()
+    [
+        "root", "node", "host", "localhost", "nvidia", "intel", "amd", "gpu", "gpus", "cpu", "cpus", "mlx", "numa",
+        "sys", "system", "proc", "linux", "kernel", "device", "devices", "class", "driver", "drivers", "module",
+        "pci", "bus", "net", "block", "dev", "online", "version", "name", "user", "users", "admin", "ubuntu",
+        "debian", "centos", "rocky", "fedora", "data", "test", "server", "machine", "worker", "master", "model",
+        "state", "type", "rate", "memory", "topology", "link", "links", "ports",
+    ]
 )
 _NOT_VALUES = frozenset(("n/a", "none", "unknown", "null", "[n/a]", "0"))
 
@@ -37,13 +41,15 @@ _BEFORE = r"(?:(?<![0-9A-Za-z])|(?<=0x)|(?<=0X)|(?<=enx)|(?<=wlx)|(?<=ibx))"
 _PATTERNS = (
     ("home", r"/(?:home|users|Users)/[^/\s\"':,;]+(?:/[^\s\"':,;)]*)?"),
     ("mail", r"[A-Za-z0-9._+-]+@[A-Za-z0-9][A-Za-z0-9.-]*"),
-    ("serial", r"(?i:serial|asset[ _-]?tag)[ _-]?(?i:number|num|no)?\.?[\"']?[ \t]*[:=][ \t]*[\"']?[0-9A-Za-z][\w./-]*"),
+    ("serial", r"(?i:serial|asset[ _-]?tag)[ _-]?(?i:number|num|no)?\.?[\"']?[ \t]*[:=]"
+               r"[ \t]*[\"']?[0-9A-Za-z][\w./-]*"),
     ("login", r"(?<![0-9A-Za-z])(?i:user|username|login)=[\"']?[A-Za-z_][\w.-]*"),
-    ("uuid", rf"{_H}{{8}}(?P<dash>[-_:]?){_H}{{4}}(?P=dash){_H}{{4}}(?P=dash){_H}{{4}}(?P=dash){_H}{{12}}(?!{_H})"),
+    ("uuid", rf"{_H}{{8}}(?P<dash>[-_]){_H}{{4}}(?P=dash){_H}{{4}}(?P=dash){_H}{{4}}(?P=dash){_H}{{12}}(?!{_H})"),
     ("address6", rf"(?<![0-9A-Za-z:.]){_H}{{1,4}}(?::{_H}{{1,4}}){{7}}(?![0-9A-Za-z:])"),
     ("short6", rf"(?<![0-9A-Za-z:.])(?:{_H}{{1,4}}:){{1,6}}(?::{_H}{{1,4}}){{1,6}}(?![0-9A-Za-z:])"),
     ("guid", rf"(?<![0-9A-Za-z:.]){_H}{{4}}(?::{_H}{{4}}){{3}}(?![0-9A-Za-z:])"),
-    ("mac", rf"(?<![0-9A-Za-z:.-]){_H}{{2}}(?P<colon>[:-]){_H}{{2}}(?:(?P=colon){_H}{{2}}){{4,18}}(?![:-]?[0-9A-Za-z])"),
+    ("mac", rf"(?<![0-9A-Za-z:.-]){_H}{{2}}(?P<colon>[:-]){_H}{{2}}(?:(?P=colon){_H}{{2}}){{4,18}}"
+            r"(?![:-]?[0-9A-Za-z])"),
     ("dotted", rf"(?<![0-9A-Za-z:.-]){_H}{{4}}\.{_H}{{4}}\.{_H}{{4}}(?![0-9A-Za-z.])"),
     ("address4", rf"(?<![0-9A-Za-z.])(?:{_OCTET}[.]){{3}}{_OCTET}(?![0-9A-Za-z]|\.[0-9])"),
     ("named4", rf"(?<![0-9A-Za-z])ip(?:-{_OCTET}){{4}}(?![0-9A-Za-z])"),
@@ -78,7 +84,7 @@ class Redactor:
         bare = digits_of(value)
         if len(bare) >= 12 and not bare.strip("0123456789abcdef"):
             self._digits.setdefault(bare, one.kind)
-        elif one.kind == "serial" and len(value) >= 4:
+        if one.kind == "serial" and len(value) >= 6:
             self._literals.setdefault(value.lower(), "serial")
         elif one.kind in ("host", "user") and len(value) >= 3 and value.lower() not in _WORDS:
             self._literals.setdefault(value.lower(), one.kind)
@@ -112,8 +118,6 @@ class Redactor:
 
     def _replaced(self, match: re.Match[str]) -> str:
         group, value = match.lastgroup or "", match[0]
-        if group in ("dash", "colon"):  # the last group closed is the named pattern around it
-            group = "uuid" if group == "dash" else "mac"
         if group == "literal":
             return self._literal(value)
         return _CHANGES[group](self, value)
@@ -195,7 +199,8 @@ class Redactor:
 
         found = ""
         while len(found) < length:
-            found += hmac.new(self._salt, f"{len(found)}:{value}".encode("utf-8", "surrogateescape"), "sha256").hexdigest()
+            said = f"{len(found)}:{value}".encode("utf-8", "surrogateescape")
+            found += hmac.new(self._salt, said, "sha256").hexdigest()
         return found
 
     def leak(self, text: str) -> str | None:
@@ -269,6 +274,7 @@ def _decoded(text: str) -> Iterable[str]:
     for run in re.findall(r"[0-9A-Za-z+/_-]{24,}={0,2}", text):
         with_padding = run.rstrip("=") + "=" * (-len(run.rstrip("=")) % 4)
         try:
-            yield base64.b64decode(with_padding, altchars=b"-_" if "-" in run or "_" in run else b"+/").decode("latin-1")
+            altchars = b"-_" if "-" in run or "_" in run else b"+/"
+            yield base64.b64decode(with_padding, altchars=altchars).decode("latin-1")
         except ValueError:
             continue
