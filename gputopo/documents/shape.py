@@ -2,7 +2,7 @@
 
 The only place that knows camelCase. `encode`, `decode` and the JSON schema all read these tables,
 so that what is printed is what can be read back and what is described. The keys after `assumptions`
-(`observations`) and a link's `count` are additions: a document without them is read as well.
+(`observations`), `gpudirect` and a link's `count` are additions: a document without them is read as well.
 """
 
 from __future__ import annotations
@@ -140,6 +140,11 @@ _islands = record(
     Field("pcieSwitch", _groups, "pcie_switch"), Field("pcieRoot", _groups, "pcie_root"),
     Field("numa", _groups), Field("package", _groups),
 )  # fmt: skip
+_gpudirect = record(
+    model.GpuDirect, "GpuDirect",
+    Field("gpu", text), Field("device", text), Field("kind", choice("rdma", "gds")),
+    Field("verdict", choice("ready", "not", "unknown")), Field("because", text), Field("missing", many(text)),
+)  # fmt: skip
 _value = record(model.Value, "Value", Field("value", anything), Field("source", text))
 _conflict = record(
     model.Conflict, "Conflict",
@@ -179,6 +184,7 @@ BODY = (
     Field("nvme", nullable(many(_nvme))),
     Field("pairs", many(_pair)),
     Field("islands", _islands),
+    Field("gpudirect", many(_gpudirect), absent=()),
     Field("conflicts", many(_conflict)),
     Field("unknown", many(_unknown)),
     Field("assumptions", many(_assumption)),

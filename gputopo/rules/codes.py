@@ -6,10 +6,10 @@
     ('GT110', 'GT111', 'GT112', 'GT113', 'GT114', 'GT115')
     >>> matching("pcie-width-reduced")
     ('GT112',)
-    >>> matching("GT1I2")
+    >>> matching("GT1I5")
     Traceback (most recent call last):
-    gputopo.errors.GputopoError: no rule GT1I2
-    hint: GT112 is nearest; `gputopo explain` lists all rules
+    gputopo.errors.GputopoError: no rule GT1I5
+    hint: GT115 is nearest; `gputopo explain` lists all rules
 """
 
 from __future__ import annotations
@@ -39,7 +39,14 @@ MODULES: dict[str, str] = {
     "GT015": "nccl_xml_that_nccl_misreads",
     "GT016": "gpu_not_usable_by_driver",
     "GT017": "duplicate_pci_address",
+    "GT020": "driver_did_not_answer",
+    "GT021": "gpu_not_listed_by_driver",
+    "GT022": "node_without_gpus",
+    "GT023": "seen_from_container",
     "GT031": "nvswitch_fabric_unseen_by_allocators",
+    "GT101": "acs_on_gpu_path",
+    "GT102": "gpudirect_not_ready",
+    "GT103": "iommu_translates_peer_traffic",
     "GT110": "one_sided_nvlink",
     "GT111": "partial_nvlink",
     "GT112": "pcie_width_reduced",
@@ -47,6 +54,11 @@ MODULES: dict[str, str] = {
     "GT114": "sys_inside_numa_node",
     "GT115": "numa_node_is_not_socket",
     "GT120": "gpu_without_near_nic",
+    "GT130": "fabric_not_healthy",
+    "GT131": "fabric_cliques_disagree",
+    "GT140": "clocks_throttled",
+    "GT141": "ecc_errors",
+    "GT142": "gpu_reset_required",
 }
 
 # These have nothing to say unless the node has an observation whose kind begins so: then they need not
@@ -61,6 +73,13 @@ ONLY_WHEN_OBSERVED: dict[str, tuple[str, ...]] = {
     "GT014": ("software-rdma-device",),
     "GT015": ("nccl-",),
     "GT017": ("duplicate-busid",),
+    "GT020": ("driver-", "file-did-not-come"),
+    "GT101": ("acs-",),
+    "GT102": ("gpudirect-", "nvidia-kernel-module", "acs-"),
+    "GT103": ("iommu-groups",),
+    "GT140": ("clocks-throttled",),
+    "GT141": ("ecc-errors", "memory-rows-failing"),
+    "GT142": ("gpu-reset-required",),
 }
 
 

@@ -14,10 +14,15 @@ from typing import Any, NamedTuple
 from gputopo.terms.cpu_set import CpuSet
 from gputopo.terms.pci_address import PciAddress
 
-SYSFS, NVML, HWLOC, NCCL, LSCPU, TOPO = (
-    "sysfs-root", "nvml-recording", "hwloc-xml", "nccl-xml", "lscpu", "nvidia-smi-topo",
+SYSFS, NVML, Q = "sysfs-root", "nvml-recording", "nvidia-smi-q"
+HWLOC, NCCL, LSPCI, LSPCI_TREE = "hwloc-xml", "nccl-xml", "lspci-vvv", "lspci-tv"
+LIST, NVLINK, TABLE = "nvidia-smi-list", "nvidia-smi-nvlink", "nvidia-smi-table"
+LSCPU, NUMACTL, IBDEV, TOPO = "lscpu", "numactl-hardware", "ibdev2netdev", "nvidia-smi-topo"
+# Most detailed first: devices with an address or a UUID before those with an index only.
+FORMATS = (
+    SYSFS, NVML, Q, HWLOC, NCCL, LSPCI, LSPCI_TREE, LIST, NVLINK, TABLE, LSCPU, NUMACTL, IBDEV, TOPO,
+    "nvidia-smi-p2p", "rocm-smi-topo", "amd-smi-topo",
 )  # fmt: skip
-FORMATS = (SYSFS, NVML, HWLOC, NCCL, LSCPU, TOPO)
 
 
 def format_rank(name: str) -> int:
@@ -61,9 +66,9 @@ class Attribute(NamedTuple):
     order: tuple[str, ...] = FORMATS
 
 
-_NUMA = Attribute(overlap, (SYSFS, NVML, HWLOC, NCCL, TOPO))
+_NUMA = Attribute(overlap, (SYSFS, NVML, HWLOC, NCCL, LSPCI, TOPO, "rocm-smi-topo"))
 _WHO = Attribute(never_disagree)  # words that differ by tool: used, never compared
-_PCIE = Attribute(equal, (SYSFS, NVML, HWLOC))
+_PCIE = Attribute(equal, (SYSFS, NVML, Q, HWLOC, LSPCI, LIST))
 
 ATTRIBUTES: dict[str, Attribute] = {
     "system.name": Attribute(equal),
@@ -83,10 +88,10 @@ ATTRIBUTES: dict[str, Attribute] = {
     "package.model": Attribute(equal, (SYSFS, HWLOC, LSCPU)),
     "package.arch": _WHO,
     "numa_node.kind": _WHO,
-    "numa_node.cpus": Attribute(equal, (SYSFS, HWLOC, NCCL, LSCPU)),
+    "numa_node.cpus": Attribute(equal, (SYSFS, HWLOC, NCCL, LSCPU, NUMACTL)),
     "numa_node.packages": Attribute(within, (SYSFS, HWLOC, LSCPU)),
     "numa_node.memory_bytes": _WHO,
-    "numa_node.distances": Attribute(equal, (SYSFS, HWLOC)),
+    "numa_node.distances": Attribute(equal, (SYSFS, HWLOC, NUMACTL)),
     "bridge.parent": _WHO,
     "bridge.kind": _WHO,
     "bridge.vendor": Attribute(same_text),
@@ -94,12 +99,12 @@ ATTRIBUTES: dict[str, Attribute] = {
     "bridge.numa_nodes": _NUMA,
     "bridge.pcie": _PCIE,
     "nvswitch.pci": Attribute(equal),
-    "gpu.nvml_index": Attribute(equal, (NVML, TOPO, NCCL)),
+    "gpu.nvml_index": Attribute(equal, (NVML, Q, LIST, NVLINK, TABLE, TOPO, NCCL)),
     "gpu.uuid": Attribute(equal),
-    "gpu.name": Attribute(same_text, (NVML, SYSFS)),
+    "gpu.name": Attribute(same_text, (NVML, Q, LIST, SYSFS)),
     "gpu.vendor": _WHO,
     "gpu.architecture": _WHO,
-    "gpu.compute_capability": Attribute(equal, (NVML, NCCL)),
+    "gpu.compute_capability": Attribute(equal, (NVML, LIST, NCCL)),
     "gpu.memory_bytes": _WHO,
     "gpu.pci": Attribute(equal),
     "gpu.minor": Attribute(equal),
@@ -108,16 +113,16 @@ ATTRIBUTES: dict[str, Attribute] = {
     "gpu.numa_nodes": _NUMA,
     "gpu.cpus": Attribute(one_within_other, (SYSFS, NVML, HWLOC, NCCL, TOPO)),
     "gpu.cpus_complete": _WHO,  # travels with gpu.cpus
-    "gpu.memory_numa_node": Attribute(equal, (SYSFS, NVML, HWLOC, TOPO)),
-    "gpu.nvlinks_active": Attribute(equal, (NVML, NCCL)),
-    "gpu.nvlinks_total": Attribute(equal, (NVML,)),
-    "gpu.links": Attribute(never_disagree, (NVML, NCCL, HWLOC)),  # compared as counts
+    "gpu.memory_numa_node": Attribute(equal, (SYSFS, NVML, Q, HWLOC, TOPO)),
+    "gpu.nvlinks_active": Attribute(equal, (NVML, NVLINK, NCCL)),
+    "gpu.nvlinks_total": Attribute(equal, (NVML, NVLINK)),
+    "gpu.links": Attribute(never_disagree, (NVML, NVLINK, NCCL, HWLOC)),  # compared as counts
     "gpu.c2c": _WHO,
     "gpu.fabric": Attribute(equal),
     "gpu.pcie": _PCIE,
     "gpu.mig": _WHO,
     "gpu.chain": _WHO,  # one grain a pair, never spliced: levels.py
-    "nic.device": Attribute(never_disagree, (SYSFS, TOPO, HWLOC, NCCL)),  # a name joins, so it cannot differ
+    "nic.device": Attribute(never_disagree, (SYSFS, TOPO, HWLOC, NCCL, IBDEV)),  # a name joins, so it cannot differ
     "nic.netdevs": _WHO,
     "nic.port": _WHO,
     "nic.pci": Attribute(same_card),
@@ -126,7 +131,7 @@ ATTRIBUTES: dict[str, Attribute] = {
     "nic.numa_nodes": _NUMA,
     "nic.link_layer": Attribute(same_text, (SYSFS, HWLOC)),
     "nic.rate_gbps": Attribute(never_disagree, (SYSFS, HWLOC, NCCL)),
-    "nic.state": Attribute(same_text, (SYSFS, HWLOC)),
+    "nic.state": Attribute(same_text, (SYSFS, HWLOC, IBDEV)),
     "nic.virtual_function_of": Attribute(equal),
     "nic.pcie": _PCIE,
     "nic.chain": _WHO,

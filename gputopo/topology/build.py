@@ -8,6 +8,7 @@ from typing import Any
 from gputopo.terms.path_level import PathLevel
 from gputopo.topology import affinity, level_sets, notes
 from gputopo.topology import devices as make
+from gputopo.topology.attributes import SYSFS
 from gputopo.topology.devices import Device
 from gputopo.topology.fit import NotOneNode, contradiction
 from gputopo.topology.islands import build_islands
@@ -139,7 +140,7 @@ class _Builder:
                 {witness.spoken: witness.record for witness in device.witnesses},
                 device.fields.get("name"),
                 device.fields.get("vendor"),
-                device.fields["pci"].card if device.fields["pci"] is not None else None,
+                str(device.fields["pci"]) if device.fields["pci"] is not None else None,
             )
             for place, device in enumerate((*gpus, *nics))
         ]  # fmt: skip
@@ -226,6 +227,7 @@ class _Builder:
             pairs=pairs, islands=build_islands(gpus, pairs), conflicts=tuple(self.ledger.conflicts),
             observations=tuple(observations), provenance=self.ledger.provenance,
         )  # fmt: skip
+        node = _with_gpudirect(node)
         notes.explain_nulls(node, self.ledger)
         assumptions = [*self.assumptions, *self._said_assumptions(), *notes.weak_joins(joined, self.sources)]
         return node._replace(unknown=self.ledger.unknown_notes(), assumptions=tuple(assumptions))
@@ -247,6 +249,15 @@ class _Builder:
             for number, spoken in enumerate(self.sources)
             for one in spoken.records.assumptions
         ]
+
+
+def _with_gpudirect(node: NodeTopology) -> NodeTopology:
+    """Only a root folder tells modules and ports; without one the judge is not even imported."""
+    if not any(source.format == SYSFS for source in node.sources):
+        return node
+    from gputopo.topology.gpudirect import near_paths
+
+    return node._replace(gpudirect=near_paths(node))
 
 
 def _printed_links(id: str, place: int, found: Found, whole: bool) -> int | None:

@@ -62,12 +62,13 @@ def join(kind: str, sources: Sequence[Spoken]) -> Joined:
         if not records:
             continue
         known_before = len(entities)
+        spaces = {space for space, _ in by_key}
         loose = []
         for record in records:
             found = _by_identity(kind, record, by_key)
             if found is not None and any(witness.spoken == place for witness in entities[found]):
                 found = None  # two records of one source are two devices
-            if found is None and not _has_identity(kind, record) and known_before:
+            if found is None and known_before and not _has_identity(kind, record, spaces):
                 loose.append(record)
                 continue
             if found is None:
@@ -103,8 +104,9 @@ def _records(kind: str, spoken: Spoken) -> Sequence[DeviceRecord]:
 _IDENTITY = {"gpu": ("uuid", "pci"), "nic": ("pci", "name", "card"), "nvme": ("pci",)}
 
 
-def _has_identity(kind: str, record: DeviceRecord) -> bool:
-    return any(key.space in _IDENTITY[kind] for key in record.keys)
+def _has_identity(kind: str, record: DeviceRecord, spaces: set[str]) -> bool:
+    """Whether a key of the record could have matched: a UUID tells nothing beside addresses only."""
+    return any(key.space in _IDENTITY[kind] and key.space in spaces for key in record.keys)
 
 
 def _by_identity(kind: str, record: DeviceRecord, by_key: dict[tuple[str, str], int]) -> int | None:

@@ -16,7 +16,7 @@ from gputopo.records import Pcie
 from gputopo.terms.cpu_set import CpuSet
 from gputopo.terms.path_level import PathLevel
 
-__all__ = ["Bridge", "Conflict", "Fabric", "Gpu", "Islands", "Link", "Mig", "Nic", "NodeTopology",
+__all__ = ["Bridge", "Conflict", "Fabric", "Gpu", "GpuDirect", "Islands", "Link", "Mig", "Nic", "NodeTopology",
            "NoteAssumption", "NoteUnknown", "NumaNode", "NvSwitch", "Nvme", "Observed", "Package",
            "Pair", "PairLink", "Pcie", "Source", "System", "Value", "pair_id"]  # fmt: skip
 
@@ -192,6 +192,17 @@ class Islands(NamedTuple):
     package: tuple[tuple[str, ...], ...] = ()
 
 
+class GpuDirect(NamedTuple):
+    """Whether a GPU and a near device can reach each other without the host's memory between them."""
+
+    gpu: str
+    device: str  # a NIC or an NVMe device
+    kind: str  # "rdma" | "gds"
+    verdict: str  # "ready" | "not" | "unknown"
+    because: str
+    missing: tuple[str, ...] = ()  # what to read; of "unknown" only, and never empty there
+
+
 class Value(NamedTuple):
     """One witness of a conflict; `value` is its JSON form."""
 
@@ -247,6 +258,7 @@ class NodeTopology(NamedTuple):
     nvme: tuple[Nvme, ...] | None = None
     pairs: tuple[Pair, ...] = ()
     islands: Islands = Islands()
+    gpudirect: tuple[GpuDirect, ...] = ()  # near pairs, where a PCI tree was read
     conflicts: tuple[Conflict, ...] = ()
     unknown: tuple[NoteUnknown, ...] = ()
     assumptions: tuple[NoteAssumption, ...] = ()

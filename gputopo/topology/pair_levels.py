@@ -28,7 +28,7 @@ class Place(NamedTuple):
     records: Mapping[int, Any]  # by place of the source
     model: str | None = None
     vendor: str | None = None
-    card: str | None = None  # PCI address without function
+    pci: str | None = None
 
 
 class Levels(NamedTuple):
@@ -271,7 +271,7 @@ def spell(mask: int) -> str:
 
 def _folded(first: Place, second: Place, same_chain: bool, allowed: int) -> int:
     """Levels that NCCL's grain does not show: functions of one card, PCI domains of their own."""
-    one, other = first.card, second.card
+    one, other = (None if place.pci is None else place.pci[:-2] for place in (first, second))
     more = level_sets.NONE
     if same_chain and (one is None or other is None or one == other):
         more |= level_sets.of("PIX")

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from gputopo.records import GpuRecord, LinkRecord
 from gputopo.terms.path_level import PathLevel
-from gputopo.terms.pci_address import PciAddress
 from gputopo.topology import level_sets, nvlinks
 from gputopo.topology.ledger import Claim, Ledger, Spoken
 from gputopo.topology.level_sets import ANY, SYS_ONLY, is_single
@@ -74,7 +73,7 @@ class _Builder:
                 continue
             for index, (a, first) in enumerate(own):
                 for b, second in own[index + 1 :]:
-                    said = nvlinks.between(_links(first), _links(second), _pci(first), _pci(second))
+                    said = nvlinks.between(_links(first), _links(second), self.places[a].pci, self.places[b].pci)
                     found.setdefault((a, b), []).append((number, said))
         return found
 
@@ -232,10 +231,6 @@ def _p2p_table(spoken: Spoken) -> dict[frozenset[str], dict[str, str]]:
 def _links(record: GpuRecord | None) -> tuple[LinkRecord, ...] | None:
     links = getattr(record, "links", None)
     return links if type(links) is tuple else None
-
-
-def _pci(record: GpuRecord) -> str | None:
-    return str(record.pci) if isinstance(record.pci, PciAddress) else None
 
 
 def _cross_numa(first: tuple[int, ...] | None, second: tuple[int, ...] | None, mask: int) -> bool | None:

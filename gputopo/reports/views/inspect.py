@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gputopo.reports.blocks import Blank, Block, KeyValue, cell
 from gputopo.reports.views.inspect_devices import names_of_gpus
 from gputopo.reports.views.inspect_findings import found
+from gputopo.reports.views.inspect_gpudirect import gpudirect
 from gputopo.reports.views.inspect_head import head
 from gputopo.reports.views.inspect_matrix import letters
 from gputopo.reports.views.inspect_notes import notes
@@ -41,7 +42,7 @@ def blocks(
     if not quiet:
         pairs = pairs_of(node)
         narrow = frozenset(id for one in findings if one.rule == _WIDTH_RULE for id in one.subjects)
-        made += [Blank(), *wiring(node, pairs, narrow), *nvlink(node, pairs)]
+        made += [Blank(), *wiring(node, pairs, narrow), *nvlink(node, pairs), *gpudirect(node)]
         made += [Blank(), *in_words(node, pairs), *letters(node, pairs, matrix)]
         made += [Blank(), *notes(node, verbose=verbose), Blank()]
         if verbose:

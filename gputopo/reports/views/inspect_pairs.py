@@ -9,9 +9,15 @@ from gputopo.reports.blocks import Block, Cell, KeyValue, Span, cell, level_role
 from gputopo.reports.views.words import PairsOf, cut, one_domain, several, short_pci
 from gputopo.rules.wording import listed
 from gputopo.terms.path_level import LEVELS, PathLevel
-from gputopo.topology.node import Gpu, NodeTopology, Pair
+from gputopo.topology.node import Gpu, NodeTopology, Pair, pair_id
 
 _P2P_KINDS = ("read", "write", "nvlink", "atomics", "prop", "unstated")  # as in `topo -p2p r|w|n|a|p`
+# The legend of `topo -p2p`, in full.
+_P2P_WORDS = {
+    "CNS": "chipset not supported", "GNS": "GPU not supported", "TNS": "topology not supported",
+    "NS": "not supported", "DR": "disabled by a registry key", "U": "unknown",
+}  # fmt: skip
+_MOST_DENIED = 8
 _NEAREST_FIRST = tuple(level.name for level in LEVELS)
 
 
@@ -30,15 +36,33 @@ def in_words(node: NodeTopology, pairs: PairsOf) -> tuple[Block, ...]:
 
 
 def _peer_access(among: Sequence[Pair]) -> tuple[Cell, ...]:
-    """What the driver says of peer-to-peer access, by kind: `read 4 OK, 2 CNS`."""
-    told: list[Cell] = []
+    """What the driver says of peer-to-peer access: `all 10 pairs OK (read, write)`, or which pairs are not."""
+    alike: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for kind in _P2P_KINDS:
-        counts = Counter(pair.p2p[kind] for pair in among if pair.p2p is not None and kind in pair.p2p)
-        if counts:
-            name = "kind not stated" if kind == "unstated" else kind
-            amounts = (f"{count} {cut(word, 20)}" for word, count in counts.most_common())
-            told.append(cell(f"{name}: {', '.join(amounts)}"))
-    return tuple(told)
+        told = tuple((pair_id(pair.a, pair.b), pair.p2p[kind]) for pair in among if pair.p2p and kind in pair.p2p)
+        if told:
+            alike.setdefault(told, []).append("kind not stated" if kind == "unstated" else kind)
+    return tuple(cell(_statuses(told, ", ".join(kinds), len(among))) for told, kinds in alike.items())
+
+
+def _statuses(told: Iterable[tuple[str, str]], kinds: str, total: int) -> str:
+    """One word for all, or the usual one counted and the pairs with another named."""
+    words: dict[str, list[str]] = {}
+    for pair, word in told:
+        words.setdefault(word, []).append(pair)
+    if len(words) == 1:
+        ((word, some),) = words.items()
+        return f"{f'all {total}' if len(some) == total else f'{len(some)} of {total}'} pairs {_status(word)} ({kinds})"
+    parts = []
+    for word, some in sorted(words.items(), key=lambda item: (item[0] != "OK", item[0])):
+        which = f": {listed(some)}" if word != "OK" and len(some) <= _MOST_DENIED else ""
+        parts.append(f"{len(some)} {_status(word)}{which}")
+    return f"{kinds}: {'; '.join(parts)}"
+
+
+def _status(word: str) -> str:
+    meaning = _P2P_WORDS.get(word)
+    return f"{word} = {meaning}" if meaning else cut(word, 20)
 
 
 def _gpu_gpu(node: NodeTopology, among: Sequence[Pair]) -> tuple[Cell, ...]:
