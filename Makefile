@@ -30,6 +30,8 @@ test: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python -m gputopo.documents.schema --check
+	$(BIN)/python -m gputopo.rules.explain --check
 
 # Recorded answers of the real systems; without them this says so and passes.
 replay: $(STAMP)
@@ -37,6 +39,8 @@ replay: $(STAMP)
 	set -ex; \
 	$(BIN)/python tests/replay.py topo-dumps $(SHARED)/data/topo-dumps/index.jsonl; \
 	$(BIN)/python tests/replay.py sysfs-lstopo $(SHARED)/data/sysfs/hwloc $(SHARED)/data/sysfs/other; \
+	$(BIN)/python tests/replay.py letters $(SHARED)/data/sysfs/letters/evidence.json; \
+	$(BIN)/python tests/replay.py smi-sisters $(SHARED)/data/topo-dumps/other/index.jsonl; \
 	$(BIN)/python tests/replay.py nccl-xml $(SHARED)/data/nccl/xml/index.jsonl; \
 	$(BIN)/python tests/replay.py public-reports $(SHARED)/data/public-reports/index.jsonl --verbs inspect; \
 	fi

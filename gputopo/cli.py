@@ -24,6 +24,7 @@ from gputopo.version import __version__
 # Verb → its module and what `gputopo --help` says of it. A new verb is one line here and one file.
 VERBS: dict[str, tuple[str, str]] = {
     "inspect": ("gputopo.commands.inspect", "What is on this node, how is it wired, what is odd."),
+    "collect": ("gputopo.commands.collect", "One bundle of evidence, redacted, to be read elsewhere."),
     "explain": ("gputopo.commands.explain", "A rule, or all rules."),
     "formats": ("gputopo.commands.formats", "What can be read, and what each format can tell."),
 }

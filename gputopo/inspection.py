@@ -6,13 +6,16 @@ Used by the command line and by the Python API (`gputopo.load`, `load_node`, `do
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gputopo.errors import GputopoError
 from gputopo.evidence.piece import Piece
 from gputopo.rules.finding import Finding, NotChecked
 from gputopo.topology.ledger import Spoken
-from gputopo.topology.node import NodeTopology, Source
+from gputopo.topology.node import NodeTopology, NoteUnknown, Observed, Source
+
+if TYPE_CHECKING:
+    from gputopo.evidence.live.node import Reading
 
 
 class Inspection(NamedTuple):
@@ -28,6 +31,15 @@ def nodes(
     assume: Mapping[str, str] | None = None,
 ) -> tuple[NodeTopology, ...]:  # fmt: skip
     """The nodes these pieces speak of. Raises GputopoError: unreadable, or not one node."""
+    bundles = () if as_format is not None or merge else _bundles(pieces)
+    if bundles:
+        return tuple(live_node(reading, assume) for reading in bundles)
+    return _joined(pieces, as_format, merge=merge, each=each, assume=assume)
+
+
+def _joined(
+    pieces: Sequence[Piece], as_format: str | None, *, merge: bool, each: bool, assume: Mapping[str, str] | None
+) -> tuple[NodeTopology, ...]:  # fmt: skip
     saved, spoken, places = _read(pieces, as_format)
     if saved and spoken:
         raise GputopoError(
@@ -64,6 +76,59 @@ def inspect(
         Inspection(node, *run(node, select=select, ignore=ignore))
         for node in nodes(pieces, as_format=as_format, merge=merge, each=each, assume=assume)
     )
+
+
+def inspect_reading(
+    reading: Reading, *, assume: Mapping[str, str] | None = None, select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+) -> Inspection:  # fmt: skip
+    """This node, read live, with its findings."""
+    from gputopo.rules.run import run
+
+    node = live_node(reading, assume)
+    return Inspection(node, *run(node, select=select, ignore=ignore))
+
+
+def live_node(reading: Reading, assume: Mapping[str, str] | None = None) -> NodeTopology:
+    """One machine, whatever its parts say of each other: what contradicts is a conflict, not another node."""
+    [node] = _joined(reading.pieces, None, merge=True, each=False, assume=assume)
+    reading.tree.close()
+    return _noted(node, reading)
+
+
+def _bundles(pieces: Sequence[Piece]) -> tuple[Reading, ...]:
+    """What `gputopo collect` read, where the sources are its bundles and nothing else."""
+    if all(piece.tree is None for piece in pieces):
+        return ()
+    from gputopo.evidence.bundle_read import BundleRoot
+
+    if not any(isinstance(piece.tree, BundleRoot) for piece in pieces):
+        return ()
+    from gputopo.evidence.bundle_live import readings
+
+    return readings(pieces)
+
+
+def _noted(node: NodeTopology, reading: Reading) -> NodeTopology:
+    """The node with what its reader knows beside the sources: why the driver is silent, what a file waits for."""
+    sysfs = node.sources[0].id
+    observed, unknown = list(node.observations), list(node.unknown)
+    trouble = reading.answer.trouble if reading.answer is not None else None
+    if trouble is not None:
+        silent = next(source.id for source in node.sources if not source.whole)
+        observed.append(Observed(f"driver-{trouble.kind}", (), trouble.text, silent, None))
+        unknown = [note for note in unknown if not note.reason.startswith("nvmlDeviceGetCount")]
+        unknown.append(NoteUnknown(("node",), "nvlinks", trouble.text, "gputopo once nvidia-smi answers"))
+    for waits_for, place in reading.tree.stuck.items():
+        text = f"/{place} did not come in time; what else waits for {waits_for} was left out"
+        observed.append(Observed("file-did-not-come", (), text, sysfs, None))
+    special = reading.around.special()
+    placeless = tuple(gpu.id for gpu in node.gpus if gpu.parent is None)
+    if special:
+        observed.append(Observed("gpu-not-on-pci", placeless, special, sysfs, None))
+    if special and placeless:
+        unknown.append(NoteUnknown(placeless, "parent", special, ""))
+    return node._replace(observations=tuple(observed), unknown=tuple(unknown))
 
 
 def _read(

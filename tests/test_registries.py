@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from gputopo.cli import VERBS
-from gputopo.parsers.recognise import FORMATS, module_of
+from gputopo.parsers.formats import FORMATS
+from gputopo.parsers.recognise import module_of
 from gputopo.rules.codes import MODULES, load
 from tests.test_rooms import NOT_FORMATS
 

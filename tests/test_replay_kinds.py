@@ -123,6 +123,6 @@ def write_one_dump(folder: Path, numa: str) -> Path:
     index = folder / "index.jsonl"
     index.write_text(
         '{"file": "one.txt", "expected": {"gpus": ["GPU0"], "nic_columns": [], "matrix": {"GPU0": {"GPU0": "X"}},'
-        ' "matrix_complete": true, "cpu_affinity": {"GPU0": "0-7"}, "numa_affinity": {"GPU0": "%s"}}}\n' % numa
+        f' "matrix_complete": true, "cpu_affinity": {{"GPU0": "0-7"}}, "numa_affinity": {{"GPU0": "{numa}"}}}}}}\n'
     )
     return index

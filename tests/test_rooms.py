@@ -17,9 +17,10 @@ MAY: dict[str, set[str]] = {
     "version": set(),
     "terms": set(),
     "records": {"terms"},
-    "evidence": {"terms", "errors", "sample_files"},
+    "evidence": {"terms", "errors", "version", "sample_files"},
     "parsers": {"terms", "records"},
     "topology": {"terms", "records", "errors"},
+    "allocate": {"terms", "errors", "topology"},
     "rules": WORDS | {"records", "topology"},
     "documents": WORDS | {"records", "topology", "rules"},
     "reports": WORDS | {"records", "topology", "rules", "documents", "inspection"},
@@ -30,7 +31,8 @@ EVERYTHING = {"cli", "commands", "__init__", "__main__", "sample_files"}
 MORE = {"parsers/recognise.py": {"errors", "evidence"}}
 # A parser's neighbours that are not formats.
 NOT_FORMATS = {
-    "unreadable", "xml_guard", "lscpu_sockets", "pasted_text", "pci_tree", "pci_ids", "nvidia_smi_values", "amd_tables",
+    "unreadable", "formats", "xml_guard", "lscpu_sockets", "pasted_text", "pci_tree", "pci_ids", "nvidia_smi_values",
+    "amd_tables",
 }  # fmt: skip
 THIRD_PARTY = {
     "typer": {"cli", "commands"},

@@ -30,7 +30,7 @@ def command(
 
 
 def _formats() -> list[dict[str, str]]:
-    from gputopo.parsers.recognise import FORMATS
+    from gputopo.parsers.formats import FORMATS
 
     return [{"id": row.id, "what": row.what, "tells": row.tells, "cannot": row.cannot} for row in FORMATS]
 

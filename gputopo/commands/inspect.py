@@ -9,6 +9,7 @@ from gputopo.commands import options, output
 from gputopo.errors import GputopoError
 
 if TYPE_CHECKING:
+    from gputopo.evidence.live.node import Reading
     from gputopo.evidence.piece import Piece
     from gputopo.inspection import Inspection
     from gputopo.reports.style import Style
@@ -30,25 +31,37 @@ def command(
     merge: options.Merge = False,
     each: options.Each = False,
     root: options.Root = None,
+    driver_root: options.DriverRoot = None,
     timeout: options.Timeout = 10.0,
 ) -> int:
     """What is on this node, how is it wired, what is odd; from this node or from anything saved."""
-    from gputopo.inspection import inspect
-
     if merge and each:
         raise GputopoError("--merge and --each exclude one another")
     # Every option is checked before anything is read: a typo should not wait for a slow pipe.
     as_format = options.checked_format(as_format)
     assumed = options.pairs(assume, "--assume")
     selected, ignored = options.codes(select), options.codes(ignore)
-    pieces = _pieces(sources or (), root, options.checked_timeout(timeout), quiet)
-    inspections = inspect(
-        pieces, as_format=as_format, merge=merge, each=each,
-        assume=assumed, select=selected, ignore=ignored,
-    )  # fmt: skip
+    inspections: tuple[Inspection, ...]
+    if not sources:
+        from gputopo.inspection import inspect_reading
+
+        reading = _read_live(root, driver_root, options.checked_timeout(timeout), as_format, quiet)
+        inspections = (inspect_reading(reading, assume=assumed, select=selected, ignore=ignored),)
+    elif root is not None or driver_root is not None:
+        option = "--root" if root is not None else "--driver-root"
+        raise GputopoError(f"{option} is for the live node; give the folder as a source instead")
+    else:
+        from gputopo.inspection import inspect
+
+        inspections = inspect(
+            _pieces(sources, options.checked_timeout(timeout), quiet), as_format=as_format, merge=merge, each=each,
+            assume=assumed, select=selected, ignore=ignored,
+        )  # fmt: skip
     if form == "text":
         from gputopo.reports.style import Style
 
+        if not sources:
+            inspections = tuple(_headed(one, _stamp(output_file)) for one in inspections)
         style = Style(*output.place(color, output_file))
         text = _text(inspections, style, matrix, verbose=verbose, quiet=quiet)
     else:
@@ -57,11 +70,7 @@ def command(
     return int(_fails(inspections, fail_on))
 
 
-def _pieces(specs: Sequence[str], root: str | None, timeout: float, quiet: bool) -> tuple[Piece, ...]:
-    if specs and root is not None:
-        raise GputopoError("--root is for the live node; give the folder as a source instead")
-    if not specs:
-        return _live(root or "/")
+def _pieces(specs: Sequence[str], timeout: float, quiet: bool) -> tuple[Piece, ...]:
     import sys
 
     from gputopo.evidence.open import open_sources
@@ -76,14 +85,37 @@ def _pieces(specs: Sequence[str], root: str | None, timeout: float, quiet: bool)
     )
 
 
-def _live(root: str) -> tuple[Piece, ...]:
-    from gputopo.evidence.piece import Piece
-    from gputopo.evidence.tree import FolderTree
+def _read_live(
+    root: str | None, driver_root: str | None, timeout: float, as_format: str | None, quiet: bool
+) -> Reading:  # fmt: skip
+    from gputopo.evidence.live.node import read
 
-    tree = FolderTree(root)
-    if tree.names("sys") is None:
-        raise GputopoError("no sys/ in this root folder", root, "--root /host in a container")
-    return (Piece(root, tree=tree, where="live"),)
+    def slow() -> None:
+        if not quiet:
+            output.say("waiting for the NVIDIA driver (without persistence mode it takes seconds a GPU to start)")
+
+    if as_format not in (None, "sysfs-root"):
+        raise GputopoError("--as is for sources; the live node is what it is", "--as", "give the file to read")
+    return read(root or "/", driver_root, timeout, ask=as_format is None, slow=slow)
+
+
+def _stamp(file: str | None) -> str:
+    """The time for a person who looks at a terminal now; anything saved would never be the same twice."""
+    import sys
+    from time import gmtime, strftime
+
+    if file is not None or sys.stdout is None or not sys.stdout.isatty():
+        return ""
+    return strftime(" %Y-%m-%d %H:%M:%SZ", gmtime())
+
+
+def _headed(inspection: Inspection, stamp: str) -> Inspection:
+    """For the sources line of the text: when, and whether the driver had a part in it."""
+    sources = inspection.node.sources
+    answering = tuple(source for source in sources if source.whole)
+    where = f"live{stamp}" if answering == sources else f"live{stamp}, without the NVIDIA driver"
+    shown = tuple(source._replace(where=where) for source in answering)
+    return inspection._replace(node=inspection.node._replace(sources=shown))
 
 
 def _text(inspections: Sequence[Inspection], style: Style, matrix: str, *, verbose: bool, quiet: bool) -> str:

@@ -56,6 +56,10 @@ Root = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--root", metavar="DIR", help="Live from another root folder, e.g. /host."),
 ]
+DriverRoot = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--driver-root", metavar="DIR", help="Live: root folder of the NVIDIA driver (libnvidia-ml)."),
+]
 Timeout = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", help="Every wait ends by it.", show_default=True)
 ]
@@ -107,7 +111,7 @@ def checked_format(id: str | None) -> str | None:
     """An id of the format table."""
     if id is None:
         return None
-    from gputopo.parsers.recognise import FORMATS
+    from gputopo.parsers.formats import FORMATS
 
     ids = [row.id for row in FORMATS]
     if id not in ids:

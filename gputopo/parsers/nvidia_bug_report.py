@@ -30,7 +30,6 @@
 
 A line of 44 underscores opens a section: a file (`*** PATH`, then `*** ls:` and its content) or a command,
 whose first line names it. The sections are other formats' texts; this reader keeps the system's facts.
-The host's name, which `uname -a` prints, is not among them.
 """
 
 from __future__ import annotations
@@ -48,6 +47,7 @@ _DRIVER = re.compile(
     r"NVRM version: NVIDIA UNIX[^\n]{0,80}?Kernel Module[^\n]{0,80}?\s(\d{2,4}\.\d{1,3}(?:\.\d{1,3})?)\s"
 )
 _UNAME = re.compile(r"^uname: Linux \S+ (\S+)", re.MULTILINE)
+_HOST = re.compile(r"^uname: Linux (\S+) ", re.MULTILINE)
 _DATE = re.compile(r"^Date: ([^\r\n]{1,80})", re.MULTILINE)
 _VERSION = re.compile(r"^nvidia-bug-report\.sh Version: (\S{1,40})", re.MULTILINE)
 
@@ -109,7 +109,12 @@ def _node(text: str, line: int) -> NodeRecords:
         "nvidia-bug-report",
         line=line,
         whole=_END in text,
-        system=SystemRecord(taken_at=_first(_DATE, text), kernel=_first(_UNAME, text), driver=_first(_DRIVER, text)),
+        system=SystemRecord(
+            name=_first(_HOST, text),
+            taken_at=_first(_DATE, text),
+            kernel=_first(_UNAME, text),
+            driver=_first(_DRIVER, text),
+        ),
         observations=(seen,) if version else (),
     )
 

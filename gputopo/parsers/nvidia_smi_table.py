@@ -140,9 +140,7 @@ def _below(table: _Table, line: str) -> None:
     mig = _MIG_DEVICE.search(line)
     if mig:
         gpu, instance, compute, device = (int(mig[place]) for place in range(1, 5))
-        table.mig.setdefault(gpu, []).append(
-            MigRecord(gpu_instance=instance, compute_instance=compute, number=device)
-        )
+        table.mig.setdefault(gpu, []).append(MigRecord(gpu_instance=instance, compute_instance=compute, number=device))
         return
     last = table.gpus[-1]
     memory = _MEMORY.search(line)

@@ -1,15 +1,15 @@
 """Values as every nvidia-smi command prints them, and the words it has for "I do not know".
 
-    >>> whole_number("16x"), whole_number("0")
-    (16, 0)
-    >>> whole_number("[N/A]").why
-    'nvidia-smi printed [N/A]'
-    >>> mebibytes("81559 MiB")
-    85520809984
-    >>> uuid("GPU-xxx").why                             # a person masked it: it names no GPU
-    "the UUID printed is masked: 'GPU-xxx'"
-    >>> text(None) is None                              # not printed at all
-    True
+>>> whole_number("16x"), whole_number("0")
+(16, 0)
+>>> whole_number("[N/A]").why
+'nvidia-smi printed [N/A]'
+>>> mebibytes("81559 MiB")
+85520809984
+>>> uuid("GPU-xxx").why                             # a person masked it: it names no GPU
+"the UUID printed is masked: 'GPU-xxx'"
+>>> text(None) is None                              # not printed at all
+True
 """
 
 from __future__ import annotations

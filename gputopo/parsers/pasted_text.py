@@ -1,11 +1,11 @@
 r"""What people paste: the lines of a text without what terminals, mail and logs put around them.
 
-    >>> clean_lines("\x1b[4mGPU0\x1b[0m\r\nGPU1")
-    ['GPU0', 'GPU1']
-    >>> words_before("[12:03:01] node-a | GPU 0: NVIDIA L4", 20)
-    ('node-a',)
-    >>> words_before("> GPU 0: NVIDIA L4", 2)
-    ()
+>>> clean_lines("\x1b[4mGPU0\x1b[0m\r\nGPU1")
+['GPU0', 'GPU1']
+>>> words_before("[12:03:01] node-a | GPU 0: NVIDIA L4", 20)
+('node-a',)
+>>> words_before("> GPU 0: NVIDIA L4", 2)
+()
 """
 
 from __future__ import annotations

@@ -60,6 +60,7 @@ NVSWITCHES = frozenset((0x1AC2, 0x1AF1, 0x22A3))  # Volta, Ampere, Hopper: all o
 
 _IDS = re.compile(r"\[?\b([0-9a-f]{4}):([0-9a-f]{4})\b\]?")
 _TAIL = re.compile(r"\s*(?:\[[0-9a-f]{4}:[0-9a-f]{4}\]|\((?:rev|prog-if)[^()]*\))\s*$")
+_NUMBERS = re.compile(r"[0-9a-f]{4}:[0-9a-f]{4}\Z")
 _UNNAMED = re.compile(r"\bDevice \[?(?:[0-9a-f]{4}:)?([0-9a-f]{4})\]?$")
 _PRODUCT = re.compile(r"\[[^\[\]]*\]")
 _NO_GPU = (
@@ -124,7 +125,8 @@ def vendor_number(vendor: int | None) -> str | None:
 
 def is_unnamed(name: str) -> bool:
     """Whether lspci's list had no name for the device."""
-    return _UNNAMED.search(bare(name)) is not None or not name.strip("[]0123456789abcdef: ")
+    words = bare(name)
+    return not words or _NUMBERS.match(words) is not None or _UNNAMED.search(words) is not None
 
 
 def product(name: str) -> Said[str]:

@@ -9,115 +9,28 @@ one thing whatever it quotes.
     ('gputopo-json',)
     >>> recognise("meeting at noon")
     ()
-    >>> print(nearest_miss("==============NVSMI LOG=============="))
-    this is `nvidia-smi -q`, which this version does not read yet
+    >>> print(nearest_miss("node-a:1:1 [0] NCCL INFO Bootstrap"))
+    this is an NCCL log, which this version does not read yet
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gputopo.errors import GputopoError
+from gputopo.parsers.formats import API_GROUP, FORMATS, MISSES, Format
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.records import Gap, NodeRecords
 
 if TYPE_CHECKING:
     from gputopo.evidence.piece import Piece
 
-API_GROUP = '"gputopo/'  # whatever the version: a newer one is refused by name
-
-
-class Format(NamedTuple):
-    id: str
-    module: str | None  # in gputopo.parsers, with `sniff` and `parse`; None: read elsewhere
-    needles: tuple[str, ...]  # one of these is in every text of this format; () = not a text
-    what: str
-    tells: str
-    cannot: str
-
-
-FORMATS: tuple[Format, ...] = (
-    Format(
-        "nvidia-smi-topo",
-        "nvidia_smi_topo",
-        ("GPU", "topology", "argument", "NVIDIA", "nvidia", "NVML"),
-        "nvidia-smi topo -m / -mp, every generation, damaged or inside other text",
-        "GPUs, NICs, letters of every pair, NVLink counts, CPU and NUMA affinity",
-        "sockets, PCI addresses, PCIe under NV#, CPU lists past 10 characters",
-    ),
-    Format(
-        "nccl-xml",
-        "nccl_xml",
-        ("<system",),
-        "NCCL / RCCL topology XML (NCCL_TOPO_DUMP_FILE, vendors' files)",
-        "PCI tree, GPUs with NVLinks, NICs, NUMA nodes, CPU masks, link width",
-        "sockets, UUIDs, NVLink state; a vendor's file may be virtual",
-    ),
-    Format(
-        "hwloc-xml",
-        "hwloc_xml",
-        ("<topology",),
-        "lstopo --of xml, hwloc 1.x to 3.x",
-        "sockets, NUMA nodes, CPU sets, PCI tree, link speed, device names",
-        "NVLink, NVML index, driver",
-    ),
-    Format(
-        "lscpu",
-        "lscpu",
-        ("NUMA", "CPU(s)", "Socket", '"lscpu"'),
-        "lscpu, alone or beside other text",
-        "sockets, NUMA nodes, CPUs of each node, CPU model",
-        "GPUs, NICs, which node belongs to which socket when SNC/NPS is on",
-    ),
-    Format(
-        "nvml-recording",
-        "nvml_recording",
-        ('"nvml', "pynvml"),
-        "our recording of an NVIDIA driver's answers",
-        "GPUs, UUIDs, PCI, NVLinks, P2P, affinity, fabric, MIG, PCIe link",
-        "NICs, bridges, sockets",
-    ),
-    Format(
-        "sysfs-root",
-        "sysfs_root",
-        (),
-        "folder or archive with sys/ (and proc/): live /, /host, hwloc-gather-topology",
-        "PCI tree, GPUs, NICs, NVMe, NUMA nodes, sockets, CPUs, PCIe links, drivers",
-        "NVLink, UUIDs without the driver's proc files, NVML index",
-    ),
-    Format(
-        "gputopo-json",
-        None,
-        (API_GROUP,),
-        "what gputopo inspect -o json prints",
-        "everything it was made from, sources included",
-        "-",
-    ),
-)
-
-# Known texts that hold something useful, or that people paste by mistake: (words of which one is
-# in the text, what it is, what to do). None of them is read by this version.
 _NOT_YET = "this is {}, which this version does not read yet"
-MISSES: tuple[tuple[tuple[str, ...], str, str], ...] = (
-    (("apiVersion: gputopo/",), "gputopo's own YAML", "save it with -o json: JSON can be read back"),
-    (("\napiVersion: ", "apiVersion: v1", '"apiVersion": "'), "a Kubernetes object", ""),
-    (("Start of NVIDIA bug report",), "an nvidia-bug-report log", ""),
-    (("NVSMI LOG", "<nvidia_smi_log>"), "`nvidia-smi -q`", ""),
-    (("| NVIDIA-SMI ", "|  GPU   GI   CI", "|    0   N/A  N/A"), "the plain `nvidia-smi` table", ""),
-    (("NCCL INFO", "NCCL WARN"), "an NCCL log", ""),
-    (("<graphs ",), "an NCCL graph file", "give the topology file (NCCL_TOPO_DUMP_FILE)"),
-    ((" Link 0:", " Link 0,"), "`nvidia-smi nvlink`", ""),
-    (("ACCESS TABLE:", "WEIGHT TABLE:"), "`amd-smi topology`", ""),
-    (("ROCm System Management", "Weight between two GPUs"), "`rocm-smi --showtopo`", ""),
-    (("topo -p2p", "CNS", "Chipset not supported"), "`nvidia-smi topo -p2p`", ""),
-    (("GPU 0: ",), "`nvidia-smi -L`", ""),
-    (("pci.bus_id", "index, name"), "`nvidia-smi --query-gpu`", ""),
-    ((" ==> ",), "`ibdev2netdev`", ""),
-    (("node distances:", "available: 1 nodes"), "`numactl --hardware`", ""),
-    (("-[0000:", "-+-00.0", "+-00.0"), "`lspci -tv`", ""),
-    (("LnkCap:", " 3D controller: ", "VGA compatible controller: "), "`lspci`", ""),
+_LOOKED_FOR = (
+    "output of nvidia-smi (topo, nvlink, -q, -L), lscpu, lspci, numactl, ibdev2netdev, rocm-smi, amd-smi, "
+    "NCCL and lstopo XML, our own JSON"
 )
 _ASK = "run `nvidia-smi topo -m` there and give its text, or a folder with its /sys"
 
@@ -218,8 +131,7 @@ def unrecognised(text: str) -> Unreadable:
     """The error for a text in which nothing is found: what was looked for, and the nearest miss."""
     miss = _miss(text)
     if miss is None:
-        ids = ", ".join(row.id for row in FORMATS if row.needles)
-        return Unreadable(f"nothing known in this text; looked for {ids}", hint="gputopo formats")
+        return Unreadable(f"nothing known in this text; looked for {_LOOKED_FOR}", hint="gputopo formats")
     what, hint = miss
     return Unreadable(what, hint=hint or _ASK)
 

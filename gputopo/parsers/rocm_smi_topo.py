@@ -163,6 +163,6 @@ def _missing(output: Output, labels: list[str]) -> list[Gap]:
     for label in labels:
         lost = [kind for kind in ("Node", "Affinity") if (label, kind) not in output.numa]
         if lost:
-            lines = " and ".join(f"Numa {kind}" for kind in lost)
-            found.append(Gap((label,), "row", f"its {lines} is not in the text", _COMMAND, output.line))
+            lines = ", ".join(f"Numa {kind}" for kind in lost)
+            found.append(Gap((label,), "row", f"not in the text: {lines}", _COMMAND, output.line))
     return found

@@ -23,10 +23,10 @@ from tests.reports import nodes
 AS_FOUND = (Phase.explicit, Phase.reuse, Phase.generate)  # shrinking a whole node takes minutes
 HAND_MADE = (nodes.single, nodes.bridged, nodes.pasted, nodes.hgx, nodes.mig)
 
-# CONTRACT §3, key by key and in its order; `observations` is an addition.
+# CONTRACT §3, key by key and in its order; `gpudirect` and `observations` are additions.
 TOP = (
     "apiVersion kind name taken view virtual system allowedCpus sources packages numaNodes bridges nvswitches gpus "
-    "nics nvme pairs islands conflicts unknown assumptions observations findings notChecked"
+    "nics nvme pairs islands gpudirect conflicts unknown assumptions observations findings notChecked"
 )
 RECORDS = {
     "sources": "id name format where whole",

@@ -90,7 +90,8 @@ def test_an_empty_cpu_cell_shows_where_blanks_replaced_the_tabs_in_the_terminals
 
 
 def test_two_words_under_three_headings_are_ambiguous_where_place_proves_nothing() -> None:
-    node = read("GPU0  GPU1  CPU Affinity  NUMA Affinity  GPU NUMA ID\nGPU0  X  SYS  1  N/A\nGPU1  SYS  X  0-7  0  N/A\n")
+    header = "GPU0  GPU1  CPU Affinity  NUMA Affinity  GPU NUMA ID"
+    node = read(f"{header}\nGPU0  X  SYS  1  N/A\nGPU1  SYS  X  0-7  0  N/A\n")
     assert isinstance(gpu(node, "GPU0").cpus, Unknown)
     assert isinstance(gpu(node, "GPU0").numa_nodes, Unknown)
     assert noted(node, "ambiguous-affinity") == {"GPU0"}
@@ -213,7 +214,7 @@ def test_a_cpu_cell_at_the_very_end_of_a_text_counts_only_if_another_row_confirm
         "\t[4mGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID[0m\n",
         "\t^[[4mGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID^[[0m\n",
     ],
-    ids=["missing", "shifted", "glued", "wrapped", "wrapped in a word", "repeated", "captioned", "esc", "lost", "caret"],
+    ids=["missing", "shifted", "glued", "wrapped", "in a word", "repeated", "captioned", "esc", "lost", "caret"],
 )
 def test_whatever_became_of_the_header_the_rows_are_read(header: str) -> None:
     node = read(header + GPU0 + GPU1 + NIC0)

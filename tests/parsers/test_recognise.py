@@ -6,7 +6,8 @@ import pytest
 
 from gputopo.errors import GputopoError
 from gputopo.evidence.piece import Piece
-from gputopo.parsers.recognise import FORMATS, MISSES, nearest_miss, parse, recognise, unrecognised, why_unreadable
+from gputopo.parsers.formats import MISSES
+from gputopo.parsers.recognise import nearest_miss, parse, recognise, unrecognised, why_unreadable
 
 TOPO = (
     "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\n"
@@ -46,6 +47,15 @@ DOCUMENT = '{"apiVersion": "gputopo/v1alpha1", "kind": "NodeTopology", "sources"
         ("Failed to run topology matrix\n", ("nvidia-smi-topo",)),
         ("", ()),
         ("GPU prices rose again; the topology of the market changed.", ()),
+        ("==============NVSMI LOG==============\nDriver Version : 550", ("nvidia-smi-q",)),
+        ("| NVIDIA-SMI 550.163.01   Driver Version: 550.163.01   CUDA Version: 12.4 |", ("nvidia-smi-table",)),
+        ("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)", ("nvidia-smi-list",)),
+        ("GPU 0: NVIDIA H100 (UUID: GPU-1)\n\t Link 0: 26.562 GB/s\n", ("nvidia-smi-nvlink",)),
+        (" \tGPU0\tGPU1\n GPU0\tX\tOK\n GPU1\tOK\tX\n", ("nvidia-smi-p2p",)),
+        ("index, name, uuid, pci.bus_id\n0, NVIDIA H100, GPU-1, 00000000:1A:00.0", ("nvidia-smi-list",)),
+        ("mlx5_0 port 1 ==> ib0 (Up)", ("ibdev2netdev",)),
+        ("-[0000:00]-+-00.0  Intel Corporation Device 09a2", ("lspci-tv",)),
+        ("node distances:\nnode   0   1\n  0:  10  21", ("numactl-hardware",)),
         ("the NUMA talk is at noon, bring your CPU(s)", ()),
         ("{}", ()),
         ("<system>", ()),
@@ -60,16 +70,6 @@ def test_recognise(text: str, formats: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("==============NVSMI LOG==============\nDriver Version : 550", "nvidia-smi -q"),
-        ("| NVIDIA-SMI 550.163.01   Driver Version: 550.163.01   CUDA Version: 12.4 |", "no topology in this text"),
-        ("GPU 0: NVIDIA H100 (UUID: GPU-1)\n\t Link 0: 26.562 GB/s\n", "nvidia-smi nvlink"),
-        ("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)", "nvidia-smi -L"),
-        ("index, name, uuid, pci.bus_id\n0, NVIDIA H100, GPU-1, 00000000:1A:00.0", "--query-gpu"),
-        ("mlx5_0 port 1 ==> ib0 (Up)", "ibdev2netdev"),
-        ("-[0000:00]-+-00.0  Intel Corporation Device 09a2", "lspci -tv"),
-        ("node distances:\nnode   0   1\n  0:  10  21", "numactl"),
-        ("==== ROCm System Management Interface ====\n== Weight between two GPUs ==", "rocm-smi"),
-        ("ACCESS TABLE:\n 0000:0c:00.0", "amd-smi"),
         ("host:1:2 [0] NCCL INFO Bootstrap : Using eth0", "NCCL log"),
         ("apiVersion: gputopo/v1alpha1\nkind: NodeTopology", "YAML"),
         ("apiVersion: v1\nkind: Pod", "Kubernetes"),
@@ -87,8 +87,8 @@ def test_what_is_known_but_not_read_yet_is_called_by_name(text: str, said: str) 
 def test_an_unknown_text_is_told_what_was_looked_for() -> None:
     error = unrecognised("meeting at noon")
     assert nearest_miss("meeting at noon") is None
-    for row in FORMATS:
-        assert (row.id in error.what) == bool(row.needles)
+    for tool in ("nvidia-smi", "NCCL", "lstopo", "lscpu", "lspci", "numactl", "ibdev2netdev", "rocm-smi", "amd-smi"):
+        assert tool in error.what
 
 
 def test_the_error_of_nvidia_smi_reaches_the_user() -> None:
@@ -109,7 +109,8 @@ def test_why_a_member_of_a_folder_is_left() -> None:
     assert why_unreadable(TOPO) == why_unreadable(DOCUMENT) == ""
     assert why_unreadable("meeting at noon") == "of no known format"
     assert "Failed to run" in why_unreadable("Failed to run topology matrix\n")
-    assert "nvidia-smi -L" in why_unreadable("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)")
+    assert why_unreadable("GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-1)") == ""
+    assert "NCCL log" in why_unreadable("host:1:2 [0] NCCL INFO Bootstrap : Using eth0")
 
 
 def test_a_forced_format_is_the_only_one_tried() -> None:

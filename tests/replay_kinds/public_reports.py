@@ -20,7 +20,10 @@ IGNORED: dict[str, str] = {}
 
 # (report, number of its ask) → what it waits for. Formats that `gputopo formats` does not list and
 # options that do not exist yet are found without being listed here.
-WAITS: dict[tuple[str, int], str] = {}
+WAITS: dict[tuple[str, int], str] = {
+    # lspci cannot tell NVLinks, and the level of a GPU pair whose NVLinks are unknown is null; its pcie is PHB.
+    ("ncclt-256", 0): "a word that says NVLinks are absent: lspci does not",
+}
 
 waiting: dict[str, str] = {}
 

@@ -174,7 +174,8 @@ def test_peer_access_is_summed_up_by_kind() -> None:
         Pair(a, b, "PHB", PathLevel.PHB, (PathLevel.PHB,), "printed", 0, p2p={"read": "OK" if a == "GPU0" else "CNS"})
         for a, b in (("GPU0", "GPU1"), ("GPU0", "GPU2"), ("GPU1", "GPU2"))
     )
-    assert "          P2P      read: 2 OK, 1 CNS\n" in page(NodeTopology(gpus=tuple(map(Gpu, ids)), pairs=pairs))
+    text = page(NodeTopology(gpus=tuple(map(Gpu, ids)), pairs=pairs))
+    assert "          P2P      read: 2 OK; 1 CNS = chipset not supported: GPU1-GPU2\n" in text
 
 
 def test_a_virtual_function_beside_its_own_nic_is_told() -> None:

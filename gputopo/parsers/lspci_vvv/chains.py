@@ -51,7 +51,7 @@ class Chains:
             bus = bridge.bus
         if bus[1] == 0 or bus in self.roots:
             return (f"pci{bus[0]:04x}:{bus[1]:02x}", *reversed(above))
-        return Unknown(f"no bridge in this text leads to bus {bus[0]:04x}:{bus[1]:02x}", _TREE)
+        return Unknown("no root port and no tree in this text leads to its bus", _TREE)
 
 
 def _is_on_root(function: Function) -> bool:

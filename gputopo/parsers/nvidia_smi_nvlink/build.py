@@ -211,4 +211,3 @@ def _errors(gpu: PrintedGpu, label: str, notes: _Notes) -> None:
             found.append(f"link {link.number} {match[1]}: {match[2]}")
     if found:
         notes.observations.append(Observation("nvlink-errors", (label,), "; ".join(found)[:400], gpu.line))
-

@@ -85,9 +85,7 @@ def _ends_whole(log: PrintedLog) -> bool:
 
 
 def _system(log: PrintedLog) -> SystemRecord:
-    modes = {
-        mode.strip().lower() for gpu in log.gpus if (mode := gpu.get("virtualizationmode")) is not None
-    }
+    modes = {mode.strip().lower() for gpu in log.gpus if (mode := gpu.get("virtualizationmode")) is not None}
     return SystemRecord(
         taken_at=_known(text(log.head.get("timestamp"))),
         driver=text(log.head.get("driverversion")),
@@ -127,9 +125,7 @@ def _gpu(gpu: PrintedGpu, index: int | None) -> GpuRecord:
 def _pcie(gpu: PrintedGpu) -> Said[Pcie]:
     """The link now and at most. `Max` is what GPU and slot can do together; `Device Max` the GPU alone."""
     most = generation(gpu.get(*_MAX_GENERATION)) or generation(gpu.get(*_DEVICE_GENERATION))
-    link = Pcie(
-        generation(gpu.get(*_GENERATION)), lanes(gpu.get(*_WIDTH)), most, lanes(gpu.get(*_MAX_WIDTH))
-    )
+    link = Pcie(generation(gpu.get(*_GENERATION)), lanes(gpu.get(*_WIDTH)), most, lanes(gpu.get(*_MAX_WIDTH)))
     if any(link):
         return link
     printed = gpu.get(*_GENERATION, *_WIDTH)

@@ -36,6 +36,7 @@ import re
 from gputopo.parsers.nvidia_smi_topo.build import build
 from gputopo.parsers.nvidia_smi_topo.find import Found, Text, find_blocks
 from gputopo.parsers.nvidia_smi_topo.refusals import REFUSALS, find_refusal
+from gputopo.parsers.nvidia_smi_topo.retyped import first_row
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.records import NodeRecords
 
@@ -51,7 +52,7 @@ def sniff(text: str) -> bool:
     """Whether the text could hold a matrix of `topo -m`/`-mp`, or nvidia-smi's reason for none."""
     if "GPU" in text and ("CPU Affinity" in text or _ROW.search(text)):
         return True
-    return any(fragment in text for fragment, _ in REFUSALS)
+    return any(fragment in text for fragment, _ in REFUSALS) or first_row(text) is not None
 
 
 def parse(text: str) -> tuple[NodeRecords, ...]:
@@ -85,10 +86,10 @@ def _nothing(text: str, found: Found) -> Unreadable:
         return Unreadable(f"{what} (after {headers})" if headers else what, refusal[1], refusal[2])
     wanted = "no `nvidia-smi topo -m` matrix: looked for rows such as `GPU0  X  NV18 …`"
     if found.blocks:
-        row = found.blocks[0].rows[0]
+        printed = found.blocks[0].rows[0]
         return Unreadable(
-            f"{wanted}; nearest is '{row.text.strip()[:60]}', which is no row of a GPU in its own column",
-            row.line,
+            f"{wanted}; nearest is '{printed.text.strip()[:60]}', which is no row of a GPU in its own column",
+            printed.line,
             _NEXT,
         )
     if found.other_rows:
@@ -97,4 +98,7 @@ def _nothing(text: str, found: Found) -> Unreadable:
         return Unreadable(
             f"{wanted}; there is {headers} but no row starts with {found.alone[-1].labels[0]}", line, _NEXT
         )
+    row = first_row(text)
+    if row:
+        return Unreadable(f"{wanted}; nearest is '{row[0]}', whose label is no GPUn (typed by hand?)", row[1], _NEXT)
     return Unreadable(wanted, None, _NEXT)

@@ -201,7 +201,12 @@ def _goes_on(row: PrintedRow, longer: PrintedRow, header: Header) -> bool:
         return cut and len(row.cells) < len(longer.cells) <= size
     # A whole row has gone on if the header did: `0,3-9,11` and below it `-17`.
     wants_more = len(row.rest) < heads or (header.damage != "" and len(row.rest) == heads)
-    return row.label.startswith("GPU") and wants_more and len(longer.rest) <= heads and all(is_affinity(word) for word in longer.rest)
+    return (
+        row.label.startswith("GPU")
+        and wants_more
+        and len(longer.rest) <= heads
+        and all(is_affinity(word) for word in longer.rest)
+    )
 
 
 def find_blocks(text: Text) -> Found:

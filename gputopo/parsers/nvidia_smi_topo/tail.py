@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 from gputopo.parsers.nvidia_smi_topo.cells import PrintedRow, is_affinity
 
+
 class Tail(NamedTuple):
     """Cell texts: `""` is an empty cell, `None` one that is not there or not certain (see `doubt`)."""
 

@@ -1,5 +1,0 @@
-"""Mutated inputs against every parser: nothing but a refusal may come of them.
-
-`python -m fuzz --seconds 60 [--parser X] [--seed N]`, or `make fuzz SECONDS=60`. What it finds is made
-small, kept in fuzz/corpus/PARSER/ and replayed by tests/test_fuzz_corpus.py for ever after.
-"""

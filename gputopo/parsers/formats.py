@@ -1,0 +1,202 @@
+"""What can be read, one row a format; and texts that are known but not read.
+
+A row's `needles` are words of which one is in every text of the format: a cheap test, so that only
+parsers with a chance are loaded. Its module's `sniff` decides.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+API_GROUP = '"gputopo/'  # whatever the version: a newer one is refused by name
+
+
+class Format(NamedTuple):
+    id: str
+    module: str | None  # in gputopo.parsers, with `sniff` and `parse`; None: read elsewhere
+    needles: tuple[str, ...]  # one of these is in every text of this format; () = not a text
+    what: str
+    tells: str
+    cannot: str
+
+
+FORMATS: tuple[Format, ...] = (
+    Format(
+        "nvidia-smi-topo",
+        "nvidia_smi_topo",
+        ("GPU", "topology", "argument", "NVIDIA", "nvidia", "NVML", " X "),
+        "nvidia-smi topo -m / -mp, every generation, damaged or inside other text",
+        "GPUs, NICs, letters of every pair, NVLink counts, CPU and NUMA affinity",
+        "sockets, PCI addresses, PCIe under NV#, CPU lists past 10 characters",
+    ),
+    Format(
+        "nvidia-smi-p2p",
+        "nvidia_smi_p2p",
+        ("\tOK", " OK", "CNS", "GNS", "TNS", "\tNS", " NS"),
+        "nvidia-smi topo -p2p r/w/n/a/p",
+        "which pairs of GPUs can reach each other, and why not",
+        "the kind asked for when the command line is not in the text",
+    ),
+    Format(
+        "nvidia-smi-nvlink",
+        "nvidia_smi_nvlink",
+        ("Link ", "inActive", "NVLink", "is not recognized."),
+        "nvidia-smi nvlink -s, -c, -R",
+        "links of each GPU, their speed and state, far ends (-R)",
+        "which GPUs a link joins when the far end is not printed or a switch",
+    ),
+    Format(
+        "nvidia-smi-q",
+        "nvidia_smi_q",
+        ("NVSMI LOG", "<nvidia_smi_log", "Product Name", "GPU UUID", "Attached GPUs", "Link Width", "MIG Mode",
+         "FB Memory Usage", "Fabric"),
+        "nvidia-smi -q, text or XML (-x)",
+        "models, UUIDs, PCI addresses, PCIe link, MIG, fabric, ECC, clocks, throttling",
+        "letters, NVLinks of pairs, NICs, NUMA nodes",
+    ),
+    Format(
+        "nvidia-smi-list",
+        "nvidia_smi_list",
+        ("(UUID: ", "(S/N: ", "uuid", "bus_id", "index, ", ", GPU-", ", 0000", "name, ", "is not a valid field",
+         "No devices found"),
+        "nvidia-smi -L and --query-gpu=... --format=csv",
+        "index, model, UUID, MIG devices; what was queried",
+        "how the GPUs are wired",
+    ),
+    Format(
+        "nvidia-smi-table",
+        "nvidia_smi_table",
+        ("NVIDIA-SMI", "MiB |"),
+        "the plain nvidia-smi table",
+        "index, model, PCI address, driver",
+        "topology: ask for nvidia-smi topo -m",
+    ),
+    Format(
+        "nccl-xml",
+        "nccl_xml",
+        ("<system",),
+        "NCCL / RCCL topology XML (NCCL_TOPO_DUMP_FILE, vendors' files)",
+        "PCI tree, GPUs with NVLinks, NICs, NUMA nodes, CPU masks, link width",
+        "sockets, UUIDs, NVLink state; a vendor's file may be virtual",
+    ),
+    Format(
+        "nccl-graph",
+        "nccl_graph",
+        ("<graphs",),
+        "NCCL graph file (NCCL_GRAPH_DUMP_FILE)",
+        "that it is one: the channels NCCL chose",
+        "the machine: give the topology file (NCCL_TOPO_DUMP_FILE)",
+    ),
+    Format(
+        "hwloc-xml",
+        "hwloc_xml",
+        ("<topology",),
+        "lstopo --of xml, hwloc 1.x to 3.x",
+        "sockets, NUMA nodes, CPU sets, PCI tree, device names",
+        "driver; NVLinks and NVML indices only where lstopo had NVML",
+    ),
+    Format(
+        "lscpu",
+        "lscpu",
+        ("NUMA", "CPU(s)", "Socket", '"lscpu"'),
+        "lscpu, alone or beside other text",
+        "sockets, NUMA nodes, CPUs of each node, CPU model",
+        "GPUs, NICs, which node belongs to which socket when SNC/NPS is on",
+    ),
+    Format(
+        "numactl-hardware",
+        "numactl_hardware",
+        (" cpus:", " size:", "node distances"),
+        "numactl --hardware",
+        "NUMA nodes, their CPUs, memory, distances",
+        "sockets, GPUs, NICs",
+    ),
+    Format(
+        "lspci-tv",
+        "lspci_tv",
+        ("-[", "+-0", "+-1", "\\-0", "\\-1"),
+        "lspci -tv (and -t)",
+        "PCI tree; GPUs, NICs, NVMe by name; virtual machines",
+        "NUMA nodes, NVLink, link width",
+    ),
+    Format(
+        "lspci-vvv",
+        "lspci_vvv",
+        ("controller", "bridge", "LnkCap", "accelerators", "ridge:"),
+        "lspci, plain to -vvv",
+        "devices, bridges, link width, ACS, IOMMU groups, drivers",
+        "NVLink, CPUs; the tree of a listing that is cut",
+    ),
+    Format(
+        "ibdev2netdev",
+        "ibdev2netdev",
+        ("==>",),
+        "ibdev2netdev",
+        "RDMA devices, their network devices, up or down",
+        "where the NICs are",
+    ),
+    Format(
+        "rocm-smi-topo",
+        "rocm_smi_topo",
+        (" between two GPUs", "(Topology)"),
+        "rocm-smi --showtopo, --showtoponuma",
+        "AMD GPUs, link type, weight, hops, NUMA nodes",
+        "PCIe levels, NICs",
+    ),
+    Format(
+        "amd-smi-topo",
+        "amd_smi_topo",
+        (" TABLE:",),
+        "amd-smi topology",
+        "AMD GPUs by PCI address, link type, weight, hops",
+        "PCIe levels, NICs, NUMA nodes",
+    ),
+    Format(
+        "nvidia-bug-report",
+        "nvidia_bug_report",
+        ("Start of NVIDIA bug report",),
+        "nvidia-bug-report.log; outputs inside it are read too",
+        "driver and kernel; whatever its sections hold",
+        "what was not collected",
+    ),
+    Format(
+        "nvml-recording",
+        "nvml_recording",
+        ('"nvml', '"pynvml"', "nvmlInit", '"snap"'),
+        "our recording of an NVIDIA driver's answers",
+        "GPUs, UUIDs, PCI, NVLinks, P2P, affinity, fabric, MIG, PCIe link",
+        "NICs, bridges, sockets",
+    ),
+    Format(
+        "sysfs-root",
+        "sysfs_root",
+        (),
+        "folder or archive with sys/ (and proc/): live /, /host, hwloc-gather-topology",
+        "PCI tree, GPUs, NICs, NVMe, NUMA nodes, sockets, CPUs, PCIe links, drivers",
+        "NVLink, UUIDs without the driver's proc files, NVML index",
+    ),
+    Format(
+        "gputopo-bundle",
+        None,
+        (),
+        "what gputopo collect writes: .tar.gz, .tar.zst, a folder, or lines of JSON",
+        "what the live node tells: sysfs, /proc and the driver's answers, names and numbers replaced",
+        "what could not be read there: its manifest.json says it",
+    ),
+    Format(
+        "gputopo-json",
+        None,
+        (API_GROUP,),
+        "what gputopo inspect -o json prints",
+        "everything it was made from, sources included",
+        "-",
+    ),
+)  # fmt: skip
+
+# Texts that hold something useful, or that people paste by mistake: (words of which one is in the
+# text, what it is, what to do). None of them is read by this version.
+MISSES: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("apiVersion: gputopo/",), "gputopo's own YAML", "save it with -o json: JSON can be read back"),
+    (("\napiVersion: ", "apiVersion: v1", '"apiVersion": "'), "a Kubernetes object", ""),
+    (("NCCL INFO", "NCCL WARN"), "an NCCL log", ""),
+)
