@@ -40,7 +40,7 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "nvidia-smi-nvlink",
         "nvidia_smi_nvlink",
-        ("Link ", "inActive", "NVLink", "is not recognized."),
+        ("Link ", "inActive", "inactive", "support NVLink", "support NvLink", "NvLink ID", "is not recognized."),
         "nvidia-smi nvlink -s, -c, -R",
         "links of each GPU, their speed and state, far ends (-R)",
         "which GPUs a link joins when the far end is not printed or a switch",
@@ -122,7 +122,7 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "lspci-vvv",
         "lspci_vvv",
-        ("controller", "bridge", "LnkCap", "accelerators", "ridge:"),
+        ("controller", "ridge:", "ridge [", "LnkCap", "accelerators", "Co-processor"),
         "lspci, plain to -vvv",
         "devices, bridges, link width, ACS, IOMMU groups, drivers",
         "NVLink, CPUs; the tree of a listing that is cut",
