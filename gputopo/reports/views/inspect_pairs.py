@@ -52,7 +52,8 @@ def _statuses(told: Iterable[tuple[str, str]], kinds: str, total: int) -> str:
         words.setdefault(word, []).append(pair)
     if len(words) == 1:
         ((word, some),) = words.items()
-        return f"{f'all {total}' if len(some) == total else f'{len(some)} of {total}'} pairs {_status(word)} ({kinds})"
+        which = "" if total == 1 else f"all {total} pairs " if len(some) == total else f"{len(some)} of {total} pairs "
+        return f"{which}{_status(word)} ({kinds})"
     parts = []
     for word, some in sorted(words.items(), key=lambda item: (item[0] != "OK", item[0])):
         which = f": {listed(some)}" if word != "OK" and len(some) <= _MOST_DENIED else ""
