@@ -32,6 +32,8 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/python -m gputopo.documents.schema --check
 	$(BIN)/python -m gputopo.rules.explain --check
+	$(BIN)/python -m gputopo.commands.formats --check
+	$(BIN)/python -m gputopo.commands.man --check
 
 # Recorded answers of the real systems; without them this says so and passes.
 replay: $(STAMP)

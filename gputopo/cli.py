@@ -27,10 +27,14 @@ VERBS: dict[str, tuple[str, str]] = {
     "collect": ("gputopo.commands.collect", "One bundle of evidence, redacted, to be read elsewhere."),
     "explain": ("gputopo.commands.explain", "A rule, or all rules."),
     "formats": ("gputopo.commands.formats", "What can be read, and what each format can tell."),
+    "completion": ("gputopo.commands.completion", "Completion for bash, zsh or fish."),
 }
 DEFAULT_VERB = "inspect"
 INTERRUPTED = 130
-_OWN_OPTIONS = ("--version", "--help", "-h", "--install-completion", "--show-completion")
+# Words that users of kubectl, gh and ruff type; `help VERB` too.
+OPTION_WORDS = {"help": "--help", "version": "--version"}
+COMPLETE = "__complete"  # what the shells' completion functions call, in Cobra's protocol, so that kubectl can too
+_OWN_OPTIONS = ("--version", "-V", "--help", "-h")
 
 
 class LazyGroup(typer.core.TyperGroup):
@@ -40,17 +44,13 @@ class LazyGroup(typer.core.TyperGroup):
         return list(VERBS)
 
     def get_command(self, ctx: Context, cmd_name: str) -> Any:
-        if cmd_name not in VERBS:
-            return None
-        from importlib import import_module
-
-        module, summary = VERBS[cmd_name]
-        app = _new_app()
-        app.command(cmd_name, short_help=summary)(import_module(module).command)
-        return typer.main.get_command(app)
+        return load(cmd_name) if cmd_name in VERBS else None
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         """No word, `-` or an option of inspect: what follows is for the default verb."""
+        if args and args[0] in OPTION_WORDS:
+            asked = args[1:2] if args[0] == "help" and args[1:2] != ["help"] else []
+            args = [*asked, OPTION_WORDS[args[0]]]
         first = args[0] if args else "-"
         if first.startswith("-") and first.split("=")[0] not in _OWN_OPTIONS:
             args = [DEFAULT_VERB, *args]
@@ -61,9 +61,26 @@ class LazyGroup(typer.core.TyperGroup):
         word = args[0]
         if word not in VERBS:
             if not (word.startswith("sample:") or os.path.lexists(word)):
-                raise GputopoError("no such file or verb", word, _verb_hint(word))
+                raise GputopoError("no such file or verb", word, _verb_hint(word, ctx.command_path))
             args = [DEFAULT_VERB, *args]
         return super().resolve_command(ctx, args)
+
+
+def load(verb: str) -> Any:
+    """The command of a verb of the table, its module imported now."""
+    from importlib import import_module
+
+    module, summary = VERBS[verb]
+    app = _new_app()
+    app.command(verb, short_help=summary)(import_module(module).command)
+    return typer.main.get_command(app)
+
+
+def group() -> Any:
+    """The command with all its verbs."""
+    app = _new_app(cls=LazyGroup)
+    app.callback()(_root)
+    return typer.main.get_command(app)
 
 
 def _new_app(**settings: Any) -> typer.Typer:
@@ -71,7 +88,9 @@ def _new_app(**settings: Any) -> typer.Typer:
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
-        **({"add_completion": False} | settings),
+        # Typer's own would edit ~/.bashrc; `gputopo completion` prints, and what to do with it is the user's.
+        add_completion=False,
+        **settings,
     )
 
 
@@ -83,7 +102,7 @@ def _version(wanted: bool) -> None:
 
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+        bool, typer.Option("--version", "-V", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """How a GPU node is wired, which GPUs a request would get, and why: live or from saved text.
@@ -93,10 +112,17 @@ def _root(
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """The console script."""
+    """The console script, also of the kubectl plugin: `kubectl gputopo` runs `kubectl-gputopo`."""
     # One answer and out: collecting cycles on the way costs 5 % of a call and frees nothing of note.
     gc.disable()
-    _leave(run(sys.argv[1:] if arguments is None else arguments))
+    called = os.path.basename(sys.argv[0]) if sys.argv else ""
+    program = "kubectl gputopo" if called.startswith("kubectl-gputopo") else "gputopo"
+    _leave(run(sys.argv[1:] if arguments is None else arguments, program))
+
+
+def complete() -> NoReturn:
+    """The console script `kubectl_complete-gputopo`, which kubectl asks (1.26 and later) when Tab is pressed."""
+    main([COMPLETE, *sys.argv[1:]])
 
 
 def _leave(code: int) -> NoReturn:
@@ -113,13 +139,14 @@ def _leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def run(arguments: Sequence[str]) -> int:
+def run(arguments: Sequence[str], program: str = "gputopo") -> int:
     """The exit code of one command line. Never raises, unless GPUTOPO_DEBUG=1."""
     try:
-        app = _new_app(cls=LazyGroup, add_completion=True)
-        app.callback()(_root)
-        group = typer.main.get_command(app)
-        return int(group.main(list(arguments), prog_name="gputopo", standalone_mode=False) or 0)
+        if arguments and arguments[0] == COMPLETE:
+            from gputopo.commands.complete import answer
+
+            return answer(arguments[1:], sys.stdout)
+        return int(group().main(list(arguments), prog_name=program, standalone_mode=False) or 0)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except BrokenPipeError:
@@ -131,11 +158,11 @@ def run(arguments: Sequence[str]) -> int:
             raise
         from gputopo.commands.failure import report
 
-        return report(error, sys.stderr)
+        return report(error, sys.stderr, program)
 
 
-def _verb_hint(word: str) -> str:
+def _verb_hint(word: str, program: str) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(word, VERBS, 1)
-    return f"did you mean gputopo {near[0]}?" if near else "gputopo --help lists the verbs"
+    near = get_close_matches(word, (*VERBS, *OPTION_WORDS), 1)
+    return f"did you mean {program} {near[0]}?" if near else f"{program} --help lists the verbs"

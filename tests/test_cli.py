@@ -59,6 +59,23 @@ def test_help_names_every_verb_and_its_summary(option: str, capsys: pytest.Captu
         assert f"{verb} {summary}" in out
 
 
+@pytest.mark.parametrize(("words", "same"), [
+    (["help"], ["--help"]),
+    (["help", "explain"], ["explain", "--help"]),
+    (["help", "help"], ["--help"]),
+    (["version"], ["--version"]),
+    (["-V"], ["--version"]),
+    (["inspect", "-h"], ["inspect", "--help"]),
+])  # fmt: skip
+def test_words_that_users_of_other_tools_type(
+    words: list[str], same: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == 0
+    said = capsys.readouterr().out
+    assert run(same) == 0
+    assert said == capsys.readouterr().out
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([verb, "--help"]) == 0
@@ -69,6 +86,11 @@ def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> N
     ("arguments", "what", "hint"),
     [
         (["insepct"], "no such file or verb (insepct)", "gputopo inspect"),
+        (["inspct"], "no such file or verb (inspct)", "did you mean gputopo inspect?"),
+        (["hlep"], "no such file or verb (hlep)", "did you mean gputopo help?"),
+        (["help", "explian"], "no such file or verb (explian)", "did you mean gputopo explain?"),
+        (["completion"], "missing argument 'SHELL'", "gputopo completion --help"),
+        (["completion", "bsh"], "invalid value for 'SHELL': 'bsh'", "did you mean bash?"),
         (["/no/such/file.txt"], "no such file or verb (/no/such/file.txt)", "gputopo --help"),
         (["inspect", "/no/such/file.txt"], "no such file or folder (/no/such/file.txt)", "check the path"),
         (["inspect", "--outptu", "json"], "no such option: --outptu", "--output"),
@@ -220,6 +242,22 @@ def test_colour_only_when_asked_for_or_on_a_terminal(topo: str) -> None:
     assert "\x1b" not in on_terminal(topo, "--color", "never", env=plain)
 
 
+def test_a_person_is_told_what_the_exit_code_means(topo: str, tmp_path: Path) -> None:
+    """On a terminal only: what is saved or piped has the code itself."""
+    plain = {**os.environ, "TERM": "dumb"}
+    said = on_terminal(topo, env=plain).splitlines()[-1]
+    assert said == "exit 0    (inspect reports, it does not judge; --fail-on SEVERITY does)"
+    wrong = tmp_path / "asymmetric.txt"
+    wrong.write_text(TOPO.replace("GPU1\tNV18", "GPU1\tSYS"))
+    said = on_terminal(str(wrong), "--fail-on", "info", env=plain).splitlines()[-1]
+    assert said == "exit 1    (there is a finding at or above --fail-on info)"
+    said = on_terminal(topo, str(wrong), "--each", "--fail-on", "error", "--ignore", "GT", env=plain)
+    assert said.count("\nexit ") == 1
+    assert said.splitlines()[-1] == "exit 0    (no finding at or above --fail-on error)"
+    assert "exit 0" not in on_terminal(topo, "-q", env=plain)
+    assert "exit 0" not in gputopo(topo).stdout
+
+
 def on_terminal(*arguments: str, env: dict[str, str]) -> str:
     """Standard output of a command whose output is a terminal."""
     ours, theirs = pty.openpty()
@@ -312,5 +350,6 @@ def test_explain_and_formats(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["formats", "-o", "json"]) == 0
     for row in json.loads(capsys.readouterr().out)["items"]:
         assert re.search(rf"^{row['id']} ", text, re.MULTILINE)
+        assert row["get"][0] in text
     assert run(["formats", "--samples"]) == 0
     assert "sample:hgx-h100" in capsys.readouterr().out.splitlines()

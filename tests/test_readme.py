@@ -63,6 +63,8 @@ def test_a_command_of_the_readme_works(arguments: list[str], tmp_path: Path) -> 
     cpu.mkdir(parents=True)
     (cpu / "cpulist").write_text("0-7\n")
     subprocess.run(["tar", "cf", "capture.tar.xz", "-C", "host", "sys"], cwd=tmp_path, check=True)
+    if "collect" not in arguments:
+        subprocess.run(["tar", "czf", "node.tar.gz", "-C", "host", "sys"], cwd=tmp_path, check=True)
     arguments = [str(tmp_path / "host") if word == "/host" else word for word in arguments]
     with (tmp_path / "topo.txt").open() as text:
         done = subprocess.run(
@@ -70,9 +72,13 @@ def test_a_command_of_the_readme_works(arguments: list[str], tmp_path: Path) -> 
             capture_output=True, text=True, check=False, cwd=tmp_path, stdin=text,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )  # fmt: skip
-    assert done.stderr == ""
     assert done.returncode == 0
-    assert done.stdout
+    if "collect" in arguments:
+        assert done.stderr.startswith("gputopo: wrote node.tar.gz: ")
+        assert (tmp_path / "node.tar.gz").stat().st_size
+    else:
+        assert done.stderr == ""
+        assert done.stdout
 
 
 def test_every_exit_code_and_format_is_there() -> None:

@@ -13,11 +13,11 @@ from gputopo.errors import GputopoError
 DEBUG_HINT = "GPUTOPO_DEBUG=1 gives the traceback; please report it with the input"
 
 
-def report(error: Exception, stream: TextIO | None) -> int:
-    """Writes the error and returns the exit code it means."""
+def report(error: Exception, stream: TextIO | None, program: str = "gputopo") -> int:
+    """Writes the error and returns the exit code it means. `program`: as it was called, `kubectl gputopo`."""
     what, where, hint, code = _parts(error)
-    line = f"gputopo: error: {what} ({where})" if where else f"gputopo: error: {what}"
-    message = plain(line) + "\n" + (f"hint: {plain(hint)}\n" if hint else "")
+    line = f"{program}: error: {what} ({where})" if where else f"{program}: error: {what}"
+    message = plain(line) + "\n" + (f"hint: {plain(called_as(program, hint))}\n" if hint else "")
     if stream is not None:
         try:
             encoding = stream.encoding or "utf-8"
@@ -26,6 +26,21 @@ def report(error: Exception, stream: TextIO | None) -> int:
         except OSError:
             pass  # nobody reads stderr: the exit code is all that is left
     return code
+
+
+def called_as(program: str, hint: str) -> str:
+    """The command lines of a hint, in the words of the caller.
+
+    >>> called_as("kubectl gputopo", "`gputopo explain` lists all rules")
+    '`kubectl gputopo explain` lists all rules'
+    >>> called_as("kubectl gputopo", "kubectl gputopo inspect --help, or see /opt/gputopo x")
+    'kubectl gputopo inspect --help, or see /opt/gputopo x'
+    """
+    if program == "gputopo":
+        return hint
+    import re
+
+    return re.sub(r"(?<![\w./:-])(?<!kubectl )gputopo(?= [a-z-])", program, hint)
 
 
 def _parts(error: Exception) -> tuple[str, str, str, int]:

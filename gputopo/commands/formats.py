@@ -1,12 +1,18 @@
-"""`gputopo formats`: what can be read, and what each format can tell and cannot."""
+"""`gputopo formats`: what can be read, how to get it, and what each format can tell and cannot.
+
+`python -m gputopo.commands.formats --write` makes docs/formats.md, `--check` fails when it is stale.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gputopo.commands import options, output
+
+if TYPE_CHECKING:
+    from gputopo.parsers.formats import Format
 
 
 def command(
@@ -14,38 +20,75 @@ def command(
     form: options.TextOrJson = "text",
     output_file: options.OutputFile = None,
 ) -> int:
-    """What can be read: format ids for --as, and what each can tell and cannot."""
-    rows = _samples() if samples else _formats()
+    """What can be read: format ids for --as, how to get each, what it can tell and cannot."""
     if form == "json":
         import json
 
-        kind = "SampleList" if samples else "FormatList"
-        text = json.dumps({"apiVersion": "gputopo/v1alpha1", "kind": kind, "items": rows}, indent=2)
+        kind, rows = ("SampleList", _samples()) if samples else ("FormatList", _formats())
+        text = json.dumps({"apiVersion": "gputopo/v1alpha1", "kind": kind, "items": rows}, indent=2) + "\n"
     elif samples:
-        text = "\n".join(f"sample:{row['name']}" for row in rows)
+        text = "".join(f"sample:{row['name']}\n" for row in _samples())
     else:
-        text = "\n".join(_lines(row) for row in rows)
-    output.write(text + "\n", output_file)
+        from gputopo.reports.style import Style
+        from gputopo.reports.text import render
+        from gputopo.reports.views.formats import blocks
+
+        text = render(blocks(_formats()), Style(*output.place("auto", output_file)))
+    output.write(text, output_file)
     return 0
 
 
-def _formats() -> list[dict[str, str]]:
+def _formats() -> list[dict[str, object]]:
     from gputopo.parsers.formats import FORMATS
 
-    return [{"id": row.id, "what": row.what, "tells": row.tells, "cannot": row.cannot} for row in FORMATS]
+    return [
+        {"id": row.id, "what": row.what, "get": list(row.get), "tells": row.tells, "cannot": row.cannot}
+        for row in FORMATS
+    ]
 
 
-def _samples() -> list[dict[str, str]]:
+def _samples() -> list[dict[str, object]]:
     from gputopo.sample_files import sample_names
 
     return [{"name": name} for name in sample_names()]
 
 
-def _lines(row: dict[str, str]) -> str:
-    return "\n".join(
-        (
-            f"{row['id']:<16}  {row['what']}",
-            f"{'':16}  tells   {row['tells']}",
-            f"{'':16}  cannot  {row['cannot']}",
-        )
+def page() -> str:
+    """docs/formats.md."""
+    from gputopo.parsers.formats import FORMATS
+
+    contents = "".join(f"| [`{row.id}`](#{row.id}) | {_escaped(row.what)} |\n" for row in FORMATS)
+    return _HEAD + contents + "".join(_section(row) for row in FORMATS)
+
+
+_HEAD = """# Formats
+
+<!-- Made from the table of formats by `python -m gputopo.commands.formats --write`. -->
+
+What something is, is found by looking at it, never by its name; `--as ID` forces one. A text may hold
+several formats, and much that is none. `gputopo formats` prints the same.
+
+| id | what it is |
+| --- | --- |
+"""
+
+
+def _section(row: Format) -> str:
+    commands = "\n".join(row.get)
+    return (
+        f"\n## {row.id}\n\n{_escaped(row.what)}\n\n```sh\n{commands}\n```\n\n"
+        f"- tells: {_escaped(row.tells)}\n- cannot tell: {_escaped(row.cannot)}\n"
     )
+
+
+def _escaped(text: str) -> str:
+    """Markdown reads <, * and | as its own."""
+    return "".join("\\" + letter if letter in "<*|_" else letter for letter in text)
+
+
+if __name__ == "__main__":
+    import sys
+
+    from gputopo.commands import generated
+
+    sys.exit(generated.main("gputopo.commands.formats", page, generated.DOCS / "formats.md", sys.argv[1:]))

@@ -63,7 +63,8 @@ def command(
         if not sources:
             inspections = tuple(_headed(one, _stamp(output_file)) for one in inspections)
         style = Style(*output.place(color, output_file))
-        text = _text(inspections, style, matrix, verbose=verbose, quiet=quiet)
+        note = _exit_note(inspections, fail_on) if output.on_terminal(output_file) and not quiet else None
+        text = _text(inspections, style, matrix, verbose=verbose, quiet=quiet, exit_note=note)
     else:
         text = _document(inspections, form, provenance=verbose)
     output.write(text, output_file)
@@ -101,10 +102,9 @@ def _read_live(
 
 def _stamp(file: str | None) -> str:
     """The time for a person who looks at a terminal now; anything saved would never be the same twice."""
-    import sys
     from time import gmtime, strftime
 
-    if file is not None or sys.stdout is None or not sys.stdout.isatty():
+    if not output.on_terminal(file):
         return ""
     return strftime(" %Y-%m-%d %H:%M:%SZ", gmtime())
 
@@ -118,11 +118,27 @@ def _headed(inspection: Inspection, stamp: str) -> Inspection:
     return inspection._replace(node=inspection.node._replace(sources=shown))
 
 
-def _text(inspections: Sequence[Inspection], style: Style, matrix: str, *, verbose: bool, quiet: bool) -> str:
+def _exit_note(inspections: Sequence[Inspection], fail_on: str) -> str:
+    """The exit code and why it is that, for who sees no code at a prompt."""
+    if fail_on == "never":
+        return "0 (inspect reports, it does not judge; --fail-on SEVERITY does)"
+    if _fails(inspections, fail_on):
+        return f"1 (there is a finding at or above --fail-on {fail_on})"
+    return f"0 (no finding at or above --fail-on {fail_on})"
+
+
+def _text(
+    inspections: Sequence[Inspection], style: Style, matrix: str, *, verbose: bool, quiet: bool, exit_note: str | None
+) -> str:  # fmt: skip
+    """One report a node; the exit code is of them all and stands under the last."""
     from gputopo.reports.text import render
     from gputopo.reports.views.inspect import blocks
 
-    return "\n".join(render(blocks(one, matrix=matrix, verbose=verbose, quiet=quiet), style) for one in inspections)
+    notes = [None] * (len(inspections) - 1) + [exit_note]
+    return "\n".join(
+        render(blocks(one, matrix=matrix, verbose=verbose, quiet=quiet, exit_note=note), style)
+        for one, note in zip(inspections, notes)
+    )
 
 
 def _document(inspections: Sequence[Inspection], form: str, *, provenance: bool) -> str:

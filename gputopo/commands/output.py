@@ -44,11 +44,16 @@ def width(stream: TextIO | None) -> int:
     return max(NARROWEST, min(WIDEST, columns))
 
 
+def on_terminal(file: str | None) -> bool:
+    """Whether a person reads the report now: standard output, and a terminal."""
+    return file is None and sys.stdout is not None and sys.stdout.isatty()
+
+
 def coloured(when: str, file: str | None) -> bool:
     """`auto`: on a terminal that can, unless NO_COLOR is set (https://no-color.org)."""
     if when != "auto":
         return when == "always"
-    if file is not None or sys.stdout is None or not sys.stdout.isatty():
+    if not on_terminal(file):
         return False
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 

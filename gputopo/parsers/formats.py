@@ -18,6 +18,7 @@ class Format(NamedTuple):
     what: str
     tells: str
     cannot: str
+    get: tuple[str, ...] = ()  # command lines that write it, each on its own
 
 
 FORMATS: tuple[Format, ...] = (
@@ -28,6 +29,7 @@ FORMATS: tuple[Format, ...] = (
         "nvidia-smi topo -m / -mp, every generation, damaged or inside other text",
         "GPUs, NICs, letters of every pair, NVLink counts, CPU and NUMA affinity",
         "sockets, PCI addresses, PCIe under NV#, CPU lists past 10 characters",
+        get=("nvidia-smi topo -m > topo.txt",),
     ),
     Format(
         "nvidia-smi-p2p",
@@ -36,6 +38,7 @@ FORMATS: tuple[Format, ...] = (
         "nvidia-smi topo -p2p r/w/n/a/p",
         "which pairs of GPUs can reach each other, and why not",
         "the kind asked for when the command line is not in the text",
+        get=("nvidia-smi topo -p2p n > p2p-nvlink.txt", "nvidia-smi topo -p2p r > p2p-read.txt"),
     ),
     Format(
         "nvidia-smi-nvlink",
@@ -44,6 +47,7 @@ FORMATS: tuple[Format, ...] = (
         "nvidia-smi nvlink -s, -c, -R",
         "links of each GPU, their speed and state, far ends (-R)",
         "which GPUs a link joins when the far end is not printed or a switch",
+        get=("nvidia-smi nvlink -s > links.txt", "nvidia-smi nvlink -R > remote.txt"),
     ),
     Format(
         "nvidia-smi-q",
@@ -53,6 +57,7 @@ FORMATS: tuple[Format, ...] = (
         "nvidia-smi -q, text or XML (-x)",
         "models, UUIDs, PCI addresses, PCIe link, MIG, fabric, ECC, clocks, throttling",
         "letters, NVLinks of pairs, NICs, NUMA nodes",
+        get=("nvidia-smi -q -x > q.xml", "nvidia-smi -q > q.txt"),
     ),
     Format(
         "nvidia-smi-list",
@@ -62,6 +67,7 @@ FORMATS: tuple[Format, ...] = (
         "nvidia-smi -L and --query-gpu=... --format=csv",
         "index, model, UUID, MIG devices; what was queried",
         "how the GPUs are wired",
+        get=("nvidia-smi -L > gpus.txt", "nvidia-smi --query-gpu=index,uuid,pci.bus_id --format=csv > gpus.csv"),
     ),
     Format(
         "nvidia-smi-table",
@@ -70,6 +76,7 @@ FORMATS: tuple[Format, ...] = (
         "the plain nvidia-smi table",
         "index, model, PCI address, driver",
         "topology: ask for nvidia-smi topo -m",
+        get=("nvidia-smi > smi.txt",),
     ),
     Format(
         "nccl-xml",
@@ -78,6 +85,7 @@ FORMATS: tuple[Format, ...] = (
         "NCCL / RCCL topology XML (NCCL_TOPO_DUMP_FILE, vendors' files)",
         "PCI tree, GPUs with NVLinks, NICs, NUMA nodes, CPU masks, link width",
         "sockets, UUIDs, NVLink state; a vendor's file may be virtual",
+        get=("NCCL_TOPO_DUMP_FILE=topo.xml all_reduce_perf -g 8",),
     ),
     Format(
         "nccl-graph",
@@ -86,6 +94,7 @@ FORMATS: tuple[Format, ...] = (
         "NCCL graph file (NCCL_GRAPH_DUMP_FILE)",
         "that it is one: the channels NCCL chose",
         "the machine: give the topology file (NCCL_TOPO_DUMP_FILE)",
+        get=("NCCL_GRAPH_DUMP_FILE=graph.xml all_reduce_perf -g 8",),
     ),
     Format(
         "hwloc-xml",
@@ -94,6 +103,7 @@ FORMATS: tuple[Format, ...] = (
         "lstopo --of xml, hwloc 1.x to 3.x",
         "sockets, NUMA nodes, CPU sets, PCI tree, device names",
         "driver; NVLinks and NVML indices only where lstopo had NVML",
+        get=("lstopo --of xml > node.xml",),
     ),
     Format(
         "lscpu",
@@ -102,6 +112,7 @@ FORMATS: tuple[Format, ...] = (
         "lscpu, alone or beside other text",
         "sockets, NUMA nodes, CPUs of each node, CPU model",
         "GPUs, NICs, which node belongs to which socket when SNC/NPS is on",
+        get=("lscpu > lscpu.txt", "lscpu -J > lscpu.json"),
     ),
     Format(
         "numactl-hardware",
@@ -110,6 +121,7 @@ FORMATS: tuple[Format, ...] = (
         "numactl --hardware",
         "NUMA nodes, their CPUs, memory, distances",
         "sockets, GPUs, NICs",
+        get=("numactl --hardware > numactl.txt",),
     ),
     Format(
         "lspci-tv",
@@ -118,6 +130,7 @@ FORMATS: tuple[Format, ...] = (
         "lspci -tv (and -t)",
         "PCI tree; GPUs, NICs, NVMe by name; virtual machines",
         "NUMA nodes, NVLink, link width",
+        get=("lspci -tv > tree.txt",),
     ),
     Format(
         "lspci-vvv",
@@ -126,6 +139,7 @@ FORMATS: tuple[Format, ...] = (
         "lspci, plain to -vvv",
         "devices, bridges, link width, ACS, IOMMU groups, drivers",
         "NVLink, CPUs; the tree of a listing that is cut",
+        get=("sudo lspci -vvv > lspci.txt", "lspci > lspci.txt"),
     ),
     Format(
         "ibdev2netdev",
@@ -134,6 +148,7 @@ FORMATS: tuple[Format, ...] = (
         "ibdev2netdev",
         "RDMA devices, their network devices, up or down",
         "where the NICs are",
+        get=("ibdev2netdev > nics.txt",),
     ),
     Format(
         "rocm-smi-topo",
@@ -142,6 +157,7 @@ FORMATS: tuple[Format, ...] = (
         "rocm-smi --showtopo, --showtoponuma",
         "AMD GPUs, link type, weight, hops, NUMA nodes",
         "PCIe levels, NICs",
+        get=("rocm-smi --showtopo > topo.txt",),
     ),
     Format(
         "amd-smi-topo",
@@ -150,6 +166,7 @@ FORMATS: tuple[Format, ...] = (
         "amd-smi topology",
         "AMD GPUs by PCI address, link type, weight, hops",
         "PCIe levels, NICs, NUMA nodes",
+        get=("amd-smi topology > topo.txt",),
     ),
     Format(
         "nvidia-bug-report",
@@ -158,6 +175,7 @@ FORMATS: tuple[Format, ...] = (
         "nvidia-bug-report.log; outputs inside it are read too",
         "driver and kernel; whatever its sections hold",
         "what was not collected",
+        get=("sudo nvidia-bug-report.sh",),
     ),
     Format(
         "nvml-recording",
@@ -166,6 +184,7 @@ FORMATS: tuple[Format, ...] = (
         "our recording of an NVIDIA driver's answers",
         "GPUs, UUIDs, PCI, NVLinks, P2P, affinity, fabric, MIG, PCIe link",
         "NICs, bridges, sockets",
+        get=("gputopo collect -o node.tar.gz",),
     ),
     Format(
         "sysfs-root",
@@ -174,6 +193,7 @@ FORMATS: tuple[Format, ...] = (
         "folder or archive with sys/ (and proc/): live /, /host, hwloc-gather-topology",
         "PCI tree, GPUs, NICs, NVMe, NUMA nodes, sockets, CPUs, PCIe links, drivers",
         "NVLink, UUIDs without the driver's proc files, NVML index",
+        get=("hwloc-gather-topology node", "gputopo --root /host"),
     ),
     Format(
         "gputopo-bundle",
@@ -182,6 +202,11 @@ FORMATS: tuple[Format, ...] = (
         "what gputopo collect writes: .tar.gz, .tar.zst, a folder, or lines of JSON",
         "what the live node tells: sysfs, /proc and the driver's answers, names and numbers replaced",
         "what could not be read there: its manifest.json says it",
+        get=(
+            "gputopo collect -o node.tar.gz",
+            "gputopo collect --stdout >> nodes.ndjson",
+            "gputopo collect --print-script > collect.sh; sh collect.sh > node.ndjson",
+        ),
     ),
     Format(
         "gputopo-json",
@@ -189,7 +214,8 @@ FORMATS: tuple[Format, ...] = (
         (API_GROUP,),
         "what gputopo inspect -o json prints",
         "everything it was made from, sources included",
-        "-",
+        "nothing of it is lost",
+        get=("gputopo inspect -o json > node.json",),
     ),
 )  # fmt: skip
 

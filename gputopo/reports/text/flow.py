@@ -95,8 +95,9 @@ def _wrap(cell: Cell, first: int, columns: int) -> list[Cell]:
         for piece in _pieces(word, needed, room, columns):
             if lines[-1]:
                 lines.append([])
+                room = columns
             lines[-1] += piece
-            room = columns - cell_width(piece)
+            room -= cell_width(piece)
     return [tuple(line) for line in lines]
 
 
