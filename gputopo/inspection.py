@@ -115,7 +115,7 @@ def _noted(node: NodeTopology, reading: Reading) -> NodeTopology:
     observed, unknown = list(node.observations), list(node.unknown)
     trouble = reading.answer.trouble if reading.answer is not None else None
     if trouble is not None:
-        silent = next(source.id for source in node.sources if not source.whole)
+        silent = next((source.id for source in node.sources[1:] if not source.whole), sysfs)
         observed.append(Observed(f"driver-{trouble.kind}", (), trouble.text, silent, None))
         unknown = [note for note in unknown if not note.reason.startswith("nvmlDeviceGetCount")]
         unknown.append(NoteUnknown(("node",), "nvlinks", trouble.text, "gputopo once nvidia-smi answers"))

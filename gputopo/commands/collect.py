@@ -13,27 +13,37 @@ from gputopo.evidence.tar_headers import Member
 
 DEFAULT_FILE = "gputopo-bundle.tar.gz"
 WITH = ("kubelet",)
+_SCRIPT_HINTS = {
+    "--with": "the kubelet's state needs gputopo collect",
+    "--root": "on the node: ROOT=/host sh F.sh",
+    "--driver-root": "the script asks nvidia-smi, where it is on the PATH",
+}
 
 
 def command(
     file: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option("-o", "--output", metavar="FILE", help=f".tar.gz, .tar.zst or .ndjson; {DEFAULT_FILE}."),
+        typer.Option(
+            "-o", "--output", "--output-file", metavar="FILE",
+            help=f"NAME.tar.gz, .tar.zst or .ndjson; without it {DEFAULT_FILE}.",
+        ),
     ] = None,
-    stdout: Annotated[bool, typer.Option("--stdout", help="One line of JSON on standard output instead.")] = False,
+    stdout: Annotated[
+        bool, typer.Option("--stdout", help="Write no file: one line of JSON on standard output, for a pipe.")
+    ] = False,
     print_script: Annotated[
-        bool, typer.Option("--print-script", help="Print a POSIX sh script for nodes without Python, and end.")
+        bool, typer.Option("--print-script", help="Print a POSIX sh script that does it on a node without Python.")
     ] = False,
     extra: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option("--with", metavar="WHAT", help="Also collect: kubelet (its state files)."),
+        typer.Option("--with", metavar="WHAT", help="Also: kubelet (its state files; root)."),
     ] = None,
     keep: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
             "--keep",
             metavar="KINDS",
-            help="Do not replace: host, uuid, boot, serial, mac, guid, ip, user, id, all; by commas.",
+            help="Leave as they are: host, uuid, boot, serial, mac, guid, ip, user, id, pod, all; by commas.",
         ),
     ] = None,
     salt: Annotated[
@@ -42,29 +52,34 @@ def command(
             "--redact-salt",
             metavar="SALT",
             envvar="GPUTOPO_REDACT_SALT",
-            help="A secret of your site: equal values then stay equal over all its bundles.",
+            help="A secret of your site: equal values stay equal over all its bundles.",
         ),
     ] = None,
     root: options.Root = None,
-    driver_root: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--driver-root", metavar="DIR", help="Where the NVIDIA driver is installed."),
-    ] = None,
+    driver_root: options.DriverRoot = None,
     timeout: options.Timeout = 10.0,
     force: Annotated[bool, typer.Option("--force", help="Overwrite FILE.")] = False,
     quiet: options.Quiet = False,
 ) -> int:
-    """One bundle of evidence of this node, names and numbers replaced; `gputopo inspect BUNDLE` reads it anywhere."""
+    """Write a bundle of this node's evidence, with its names and numbers replaced.
+
+    `gputopo inspect BUNDLE` reads it anywhere.
+    """
     kept, wanted = _choices(keep, "--keep", _kinds()), _choices(extra, "--with", WITH)
     timeout = options.checked_timeout(timeout)
     if salt == "":
         raise GputopoError("--redact-salt is empty", hint="any secret of your site; without it a random one is taken")
     if print_script:
-        if file is not None or stdout or wanted:
+        if file is not None or stdout:
             raise GputopoError("--print-script goes to standard output", hint="gputopo collect --print-script > F.sh")
+        for option, given in (("--with", wanted), ("--root", root), ("--driver-root", driver_root)):
+            if given:
+                raise GputopoError(f"{option} is not for --print-script", hint=_SCRIPT_HINTS[option])
         from gputopo.evidence.collect_script import script
 
         output.write(script(kept, timeout), None)
+        if salt is not None and not quiet:
+            output.say("the script takes no salt: its values are equal within one record only")
         return 0
     if stdout and file is not None:
         raise GputopoError("--stdout and -o exclude one another")
@@ -98,6 +113,11 @@ def _free(file: str, force: bool) -> str:
         from gputopo.evidence.bundle_write import zstd_compressor
 
         zstd_compressor()
+    folder = os.path.dirname(file) or "."
+    if not os.path.isdir(folder):
+        raise GputopoError("no such folder", folder, f"mkdir -p {folder}")
+    if not os.access(folder, os.W_OK):
+        raise GputopoError("this folder cannot be written", folder, "-o FILE somewhere else")
     if os.path.lexists(file) and not force:
         raise GputopoError("the file is there already", file, "--force overwrites it")
     return file
@@ -110,7 +130,14 @@ def _bundle(
     from gputopo.evidence import bundle
     from gputopo.evidence.bundle_capture import RecordingTree
     from gputopo.evidence.bundle_identities import identities
-    from gputopo.evidence.bundle_surroundings import is_this_machine, known_beside, kubelet_state, printed, recording
+    from gputopo.evidence.bundle_surroundings import (
+        is_this_machine,
+        known_beside,
+        kubelet_state,
+        printed,
+        recording,
+        snapshot,
+    )
     from gputopo.evidence.live.node import read
     from gputopo.evidence.redact import Redactor
     from gputopo.parsers.sysfs_root import parse
@@ -124,7 +151,7 @@ def _bundle(
     for more, less in (printed(timeout, here), kubelet_state(reading.tree) if "kubelet" in wanted else ((), ())):
         parts, missed = (*parts, *more), (*missed, *less)
     missed = (*missed, *(bundle.NotRead(f"{bundle.ROOT}/{path}", why) for path, why in tree.unread.items()))
-    known = identities(reading.tree, os.environ if here else None)
+    known = identities(reading.tree, os.environ if here else None, snapshot(reading))
     redactor = Redactor(os.urandom(32) if salt is None else salt.encode("utf-8", "surrogateescape"), kept, known)
     collected = bundle.Collected(tree.members(), parts, missed, known_beside(reading))
     members = bundle.members(collected, redactor, salted=salt is not None)
@@ -163,13 +190,27 @@ def _write(members: dict[str, Member], file: str | None, force: bool) -> None:
         data = record(members).encode()
     else:
         data = tar_zst(members) if file.endswith(".tar.zst") else tar_gz(members)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | (os.O_TRUNC if force else os.O_EXCL)
+    _save(data, file, force)
+
+
+def _save(data: bytes, file: str, force: bool) -> None:
+    """Whole or not at all. Without --force the name is taken at once, so that no other file is lost."""
+    place = f"{file}.{os.getpid()}" if force else file
     try:
-        with open(os.open(file, flags, 0o666), "wb") as out:
-            out.write(data)
-    except FileExistsError:
-        raise GputopoError("the file is there already", file, "--force overwrites it") from None
+        out = open(place, "xb")  # noqa: SIM115
     except OSError as error:
-        raise GputopoError(f"cannot write: {(error.strerror or str(error)).lower()}", file) from error
+        raise _cannot_write(error, file) from None
+    try:
+        with out:
+            out.write(data)
+        if force:
+            os.replace(place, file)
+    except OSError as error:
+        os.unlink(place)
+        raise _cannot_write(error, file) from error
 
 
+def _cannot_write(error: OSError, file: str) -> GputopoError:
+    if isinstance(error, FileExistsError):
+        return GputopoError("the file is there already", file, "--force overwrites it")
+    return GputopoError(f"cannot write: {(error.strerror or str(error)).lower()}", file)

@@ -18,6 +18,8 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from gputopo.evidence.bundle_identities import NO_HOSTS
+from gputopo.evidence.bundle_kubelet import FOLDER as KUBELET
+from gputopo.evidence.bundle_kubelet import names_replaced as kubelet_names
 from gputopo.evidence.bundle_read import MANIFEST, VERSION
 from gputopo.evidence.bundle_trim import group_path, is_trimmed, trim
 from gputopo.evidence.redact import KINDS, Redactor
@@ -28,8 +30,6 @@ from gputopo.version import __version__
 ROOT = "root"
 _CGROUPS = re.compile(r"((?:sys/fs/|dev/)?(?:cgroup|cpuset)(?:/unified|/cpuset)?)/(.+)\Z")
 _HOSTNAME = "proc/sys/kernel/hostname"
-# base64 of a protobuf that names the devices once more
-_RESPONSE = re.compile(rb'("AllocResp"\s*:\s*)"[^"]*"')
 
 
 class Part(NamedTuple):
@@ -60,14 +60,19 @@ def members(collected: Collected, redactor: Redactor, *, salted: bool) -> dict[s
     """The bundle but for `inspect.json`. What still holds an identity is left out, and said so."""
     captured = {path: _trimmed(path, member) for path, member in collected.root.items()}
     found = {f"{ROOT}/{_path(path, redactor)}": _redacted(path, one, redactor) for path, one in captured.items()}
+    not_read: list[NotRead] = []
     for part in collected.parts:
-        data = _RESPONSE.sub(rb"\1null", part.data) if part.path.startswith("kubelet/") else part.data
-        found[part.path] = Member(FILE, data=_scrubbed(data, redactor))
+        data = kubelet_names(part.data, redactor) if part.path.startswith(f"{KUBELET}/") else part.data
+        if data is None:
+            not_read.append(NotRead(part.path, "left out: no JSON, so names in it cannot be told from the rest"))
+        else:
+            found[part.path] = Member(FILE, data=_scrubbed(data, redactor))
     leaking = _leaking(found, redactor)
     for path in leaking:
         del found[path]
-    not_read = [NotRead(redactor.text(one.what), redactor.text(one.why)) for one in collected.not_read]
+    not_read += [NotRead(_what(one.what, redactor), redactor.text(one.why)) for one in collected.not_read]
     not_read += [NotRead(path, f"left out: a {kind} of this node is still in it") for path, kind in leaking.items()]
+    not_read = [_unnamed(one, redactor) for one in not_read]
     found[MANIFEST] = Member(FILE, data=_manifest(collected, found, not_read, redactor, salted))
     return found
 
@@ -82,6 +87,15 @@ def _path(path: str, redactor: Redactor) -> str:
     """A control group is called in a path as in `proc/self/cgroup`."""
     match = _CGROUPS.match(path)
     return redactor.text(f"{match[1]}/{group_path(match[2])}" if match else path)
+
+
+def _what(what: str, redactor: Redactor) -> str:
+    inside = what.removeprefix(f"{ROOT}/")
+    return redactor.text(what) if inside == what else f"{ROOT}/{_path(inside, redactor)}"
+
+
+def _unnamed(one: NotRead, redactor: Redactor) -> NotRead:
+    return one if redactor.leak(f"{one.what}\n{one.why}") is None else NotRead("something", "its name is an identity")
 
 
 def _redacted(path: str, member: Member, redactor: Redactor) -> Member:
@@ -117,29 +131,37 @@ def _plain(value: object, redactor: Redactor) -> object:
 def _manifest(
     collected: Collected, found: Mapping[str, Member], not_read: Iterable[NotRead], redactor: Redactor, salted: bool
 ) -> bytes:
-    root = [path for path in found if path.startswith(f"{ROOT}/")]
     # What a live inspection answers from; the other texts are for people.
     evidence = [ROOT, *(part.path for part in collected.parts if part.evidence and part.path in found)]
+    parts = (part for part in collected.parts if part.path in found)
+    rows = [{"path": part.path, "from": redactor.text(part.source)} for part in parts]
     document = {
         "gputopo": "bundle",
         "version": VERSION,
         "writtenBy": f"gputopo {__version__}",
         "evidence": evidence,
         "incomplete": [part.path for part in collected.parts if not part.whole and part.path in found],
-        "live": {key: {name: _plain(value, redactor) for name, value in said.items()}
-                 for key, said in collected.live.items()},
-        "read": [
-            {"path": ROOT, "from": "the root folder", "files": sum(found[path].kind == FILE for path in root),
-             "links": sum(found[path].kind == LINK for path in root)},
-            *({"path": part.path, "from": part.source} for part in collected.parts if part.path in found),
-        ],
+        "live": {
+            key: {redactor.text(name): _plain(value, redactor) for name, value in said.items()}
+            for key, said in collected.live.items()
+        },
+        "read": [_root_row(found), *rows],
         "notRead": [one._asdict() for one in sorted(set(not_read))],
-        "trimmed": sorted(path for path in collected.root if is_trimmed(path) and not path.endswith("/config")
-                          and "/node/node" not in path and "/gpus/" not in path),
+        "trimmed": sorted(redactor.text(path) for path in collected.root if is_trimmed(path) and not _many(path)),
         "redaction": {
             "replaced": [kind for kind in KINDS if kind not in redactor.keep],
             "kept": [kind for kind in KINDS if kind in redactor.keep],
             "salt": "given" if salted else "random: values are equal within this bundle only",
         },
-    }  # fmt: skip
+    }
     return (json.dumps(document, indent=2) + "\n").encode()
+
+
+def _root_row(found: Mapping[str, Member]) -> dict[str, object]:
+    root = [member.kind for path, member in found.items() if path.startswith(f"{ROOT}/")]
+    return {"path": ROOT, "from": "the root folder", "files": root.count(FILE), "links": root.count(LINK)}
+
+
+def _many(path: str) -> bool:
+    """One of many files that are trimmed alike: docs/bundle.md names them."""
+    return path.endswith("/config") or "/node/node" in path or "/gpus/" in path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from gputopo.evidence.bundle import NotRead, Part
+from gputopo.evidence.bundle_kubelet import FOLDER as KUBELET
 from gputopo.evidence.live import command
 from gputopo.evidence.live.node import Reading
 from gputopo.evidence.tree import MEMBER_BYTES, FolderTree
@@ -36,7 +37,14 @@ def recording(reading: Reading) -> Found:
     document.pop("calls", None)
     data = (json.dumps(document, indent=1, sort_keys=True) + "\n").encode()
     part = Part("nvml.json", data, answer.library, evidence=True, whole=answer.trouble is None)
-    return (part,), (NotRead("nvml.json", f"{answer.library} {answer.trouble.text}"),) if answer.trouble else ()
+    return (part,), (NotRead("nvml.json", answer.trouble.text),) if answer.trouble else ()
+
+
+def snapshot(reading: Reading) -> dict[str, object]:
+    """What the driver said of its GPUs, {} where it said nothing."""
+    said = json.loads(reading.answer.recording) if reading.answer and reading.answer.recording else {}
+    found = said.get("snapshot") if isinstance(said, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def known_beside(reading: Reading) -> dict[str, dict[str, object]]:
@@ -89,5 +97,5 @@ def kubelet_state(tree: FolderTree) -> Found:
         elif len(data) >= MEMBER_BYTES:
             missed.append(NotRead(path, "larger than 1 MiB"))
         else:
-            parts.append(Part(f"kubelet/{path.rpartition('/')[2]}", data, path))
+            parts.append(Part(f"{KUBELET}/{path.rpartition('/')[2]}", data, path))
     return tuple(parts), tuple(missed)

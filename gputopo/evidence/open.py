@@ -102,7 +102,30 @@ class _Opener:
             return bundles
         roots = [Piece(path, tree=root, where=where) for where, root in find_roots(tree)]
         depth = 0 if roots else limits.FOLDER_DEPTH
-        return self._members(roots, folder_files(path, depth, self.timeout, self.warn), path, "folder")
+        bundled: list[Piece] = []
+        files = self._but_bundles(folder_files(path, depth, self.timeout, self.warn), path, bundled)
+        found = self._members(roots, files, path, "folder", bundled)
+        return [*bundled, *found]
+
+    def _but_bundles(self, files: Iterable[MemberFile], path: str, bundled: list[Piece]) -> Iterable[MemberFile]:
+        """The files that are no bundles of `gputopo collect`; the evidence of those goes to `bundled`."""
+        from gputopo.evidence.archive import open_archive
+
+        for file in files:
+            name = os.path.join(path, file.where)
+            try:
+                if _BUNDLE_MARK in file.data[:64]:
+                    bundled += self._one_text(file.data, name, name)
+                    continue
+                archive = open_archive(file.data, name) if packing(file.data) not in (None, "zip") else None
+                bundles = _bundles(archive, name) if archive is not None else ()
+            except GputopoError as error:
+                self.warn(f"skipped {name}: {error.what}")
+                continue
+            if not bundles:
+                yield file
+            else:
+                bundled += [one._replace(whole=one.whole and archive is not None and archive.whole) for one in bundles]
 
     def _bytes(self, data: bytes, name: str) -> Iterable[Piece]:
         """The pieces of one file's bytes."""
@@ -141,7 +164,9 @@ class _Opener:
         depth = 0 if roots else limits.FOLDER_DEPTH
         return self._members(roots, tree_files(archive, depth, name, self.warn), name, "archive")
 
-    def _members(self, roots: list[Piece], files: Iterable[MemberFile], name: str, noun: str) -> Iterable[Piece]:
+    def _members(
+        self, roots: list[Piece], files: Iterable[MemberFile], name: str, noun: str, bundled: Sequence[Piece] = ()
+    ) -> Iterable[Piece]:  # fmt: skip
         """The captured machines in a thing and the texts beside them that are evidence."""
         pieces = list(roots)
         for where, data, whole in files:
@@ -149,7 +174,7 @@ class _Opener:
             piece = self._member(name, where, data, whole, speak=not roots)
             if piece is not None:
                 pieces.append(piece)
-        if not pieces:
+        if not pieces and not bundled:
             raise GputopoError(f"nothing in this {noun} can be read", name, "give a file, or a folder with sys/ in it")
         return pieces
 

@@ -19,27 +19,34 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-# What `--keep` can name. uuid: GPUs, MIG, fabric clusters, pods; id: machine and container ids.
-KINDS = ("host", "uuid", "boot", "serial", "mac", "guid", "ip", "user", "id")
+if TYPE_CHECKING:
+    from gputopo.evidence.redact_leaks import Leaks
+
+# What `--keep` can name. uuid: GPUs, MIG, fabric clusters, pods, claims; id: machine and container ids;
+# pod: names of containers, claims and namespaces.
+KINDS = ("host", "uuid", "boot", "serial", "mac", "guid", "ip", "user", "id", "pod")
 # Names that a node or a person may have and that mean something else everywhere else.
-_WORDS = frozenset(
+COMMON_WORDS = frozenset(
     [
         "root", "node", "host", "localhost", "nvidia", "intel", "amd", "gpu", "gpus", "cpu", "cpus", "mlx", "numa",
         "sys", "system", "proc", "linux", "kernel", "device", "devices", "class", "driver", "drivers", "module",
         "pci", "bus", "net", "block", "dev", "online", "version", "name", "user", "users", "admin", "ubuntu",
         "debian", "centos", "rocky", "fedora", "data", "test", "server", "machine", "worker", "master", "model",
-        "state", "type", "rate", "memory", "topology", "link", "links", "ports",
+        "state", "type", "rate", "memory", "topology", "link", "links", "ports", "vendor", "speed", "status",
+        "self", "config", "core", "socket", "max", "min", "none", "mode", "lane", "lanes", "switch", "bridge",
+        "local", "remote", "active", "virtual", "physical", "processor", "flags", "default", "daemon", "service",
     ]
 )
 _NOT_VALUES = frozenset(("n/a", "none", "unknown", "null", "[n/a]", "0"))
 
 _H = "[0-9A-Fa-f]"
 _OCTET = "(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
-_BEFORE = r"(?:(?<![0-9A-Za-z])|(?<=0x)|(?<=0X)|(?<=enx)|(?<=wlx)|(?<=ibx))"
+# enx0c42a1036ad2, rocex0c42a10300036ad2: systemd and rdma-core call devices by their address.
+_BEFORE = r"(?:(?<![0-9A-Za-z])|(?<=[0-9a-zA-Z]x)|(?<=0X))"
 _PATTERNS = (
-    ("home", r"/(?:home|users|Users)/[^/\s\"':,;]+(?:/[^\s\"':,;)]*)?"),
+    ("home", r"/(?:home|users|Users)/(?!kubernetes/)[^/\s\"':,;]+(?:/[^\s\"':,;)]*)?"),
     ("mail", r"[A-Za-z0-9._+-]+@[A-Za-z0-9][A-Za-z0-9.-]*"),
     ("serial", r"(?i:serial|asset[ _-]?tag)[ _-]?(?i:number|num|no)?\.?[\"']?[ \t]*[:=]"
                r"[ \t]*[\"']?[0-9A-Za-z][\w./-]*"),
@@ -77,6 +84,7 @@ class Redactor:
         for one in known:
             self._know(one)
         self._memo: dict[str, str] = {}
+        self._leaks: Leaks | None = None
         self._pattern = re.compile("|".join([*self._literal_patterns(), *(f"(?P<{n}>{p})" for n, p in _PATTERNS)]))
 
     def _know(self, one: Known) -> None:
@@ -86,16 +94,16 @@ class Redactor:
             self._digits.setdefault(bare, one.kind)
         if one.kind == "serial" and len(value) >= 6:
             self._literals.setdefault(value.lower(), "serial")
-        elif one.kind in ("host", "user") and len(value) >= 3 and value.lower() not in _WORDS:
+        elif one.kind in ("host", "user") and len(value) >= 3 and value.lower() not in COMMON_WORDS:
             self._literals.setdefault(value.lower(), one.kind)
 
     def _literal_patterns(self) -> list[str]:
-        """Longest first: a full host name before its first label. A serial also without its separators."""
+        """Longest first: a full host name before its first label. A serial with any separators."""
         if not self._literals:
             return []
         values = sorted(self._literals, key=lambda value: (-len(value), value))
         forms = [
-            "[-_.: /]?".join(map(re.escape, re.findall("[0-9a-z]+", value)))
+            "[-_.: /]?".join(re.findall("[0-9a-z]", value))
             if self._literals[value] == "serial"
             else re.escape(value)
             for value in values
@@ -114,12 +122,14 @@ class Redactor:
         """A host's or user's name wherever it stands alone: there it is one, whatever it says."""
         if kind in self.keep:
             return value
-        return f"{'node' if kind == 'host' else 'user'}-{self._hash(value.lower())[:8]}"
+        return f"{_CALLED[kind]}-{self._hash(value.lower())[:8]}"
 
     def _replaced(self, match: re.Match[str]) -> str:
         group, value = match.lastgroup or "", match[0]
         if group == "literal":
             return self._literal(value)
+        if group == "digits":
+            return self._digits_run(value, named=match.string[match.start() - 1 : match.start()] in ("x", "X"))
         return _CHANGES[group](self, value)
 
     def _literal(self, value: str) -> str:
@@ -178,6 +188,8 @@ class Redactor:
 
     def _mail(self, value: str) -> str:
         user, _, host = value.partition("@")
+        if len(host) <= 8 and not host.strip("0123456789abcdef,."):  # soc@0, pcie@141a0000 of a device tree
+            return value
         return f"{self.name('user', user)}@{self.name('host', host)}"
 
     def _home(self, value: str) -> str:
@@ -186,11 +198,11 @@ class Redactor:
             return value
         return f"/home/{self.name('user', value.split('/')[2])}"
 
-    def _digits_run(self, value: str) -> str:
+    def _digits_run(self, value: str, named: bool) -> str:
         bare = value.lower()
         kind = self._digits.get(bare) or {12: "mac", 16: "guid"}.get(len(bare), "id")
-        # A mask or a decimal number of 12 or 16 digits is no address, unless it is this node's own.
-        if bare not in self._digits and len(bare) <= 16 and bare.isdigit():
+        # A decimal number of 12 or 16 digits is no address, unless it is this node's own or follows an x.
+        if bare not in self._digits and len(bare) <= 16 and bare.isdigit() and not named:
             return value
         return self._hexadecimal(kind, value)
 
@@ -204,21 +216,15 @@ class Redactor:
         return found
 
     def leak(self, text: str) -> str | None:
-        """The kind of a known identity that is in the text, in any spelling and also in base64."""
-        for form in (text, *_decoded(text)):
-            low = form.lower()
-            bare = low.translate(_SEPARATORS)
-            for value, kind in self._digits.items():
-                if kind not in self.keep and value in bare and value.strip("0") and value.strip("f"):
-                    return kind
-            for value, kind in self._literals.items():
-                if kind not in self.keep and (
-                    _stands_in(value, low) or (kind == "serial" and len(value) >= 8 and digits_of(value) in bare)
-                ):
-                    return kind
-        return None
+        """The kind of a known identity that is in the text, in any spelling."""
+        if self._leaks is None:
+            from gputopo.evidence.redact_leaks import Leaks
+
+            self._leaks = Leaks(self._digits, self._literals, self.keep)
+        return self._leaks.kind_in(text)
 
 
+_CALLED = {"host": "node", "user": "user", "pod": "name"}
 _CHANGES: dict[str, Callable[[Redactor, str], str]] = {
     "home": Redactor._home,
     "mail": Redactor._mail,
@@ -232,7 +238,6 @@ _CHANGES: dict[str, Callable[[Redactor, str], str]] = {
     "dotted": lambda redactor, value: redactor._hexadecimal("mac", value),
     "address4": Redactor._address4,
     "named4": lambda redactor, value: redactor.name("host", value),
-    "digits": Redactor._digits_run,
 }
 
 
@@ -256,25 +261,3 @@ def full_address(value: str) -> str:
     last = [group for group in right.split(":") if group]
     middle = ["0"] * (8 - len(first) - len(last)) if short else []
     return "".join(group.zfill(4) for group in [*first, *middle, *last])
-
-
-def _stands_in(value: str, text: str) -> bool:
-    at = text.find(value)
-    while at >= 0:
-        before, after = text[at - 1 : at] if at else "", text[at + len(value) : at + len(value) + 1]
-        if not (before.isalnum() or after.isalnum()):
-            return True
-        at = text.find(value, at + 1)
-    return False
-
-
-def _decoded(text: str) -> Iterable[str]:
-    import base64
-
-    for run in re.findall(r"[0-9A-Za-z+/_-]{24,}={0,2}", text):
-        with_padding = run.rstrip("=") + "=" * (-len(run.rstrip("=")) % 4)
-        try:
-            altchars = b"-_" if "-" in run or "_" in run else b"+/"
-            yield base64.b64decode(with_padding, altchars=altchars).decode("latin-1")
-        except ValueError:
-            continue
