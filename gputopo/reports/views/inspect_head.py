@@ -70,7 +70,10 @@ def _sources(node: NodeTopology, verbose: bool) -> tuple[Block, ...]:
     places = {source.where for source in node.sources if source.where}
     if len(places) == 1:
         parts.append(cell(places.pop()))
-    cut_short = [file_name(source.name) for source in node.sources if not source.whole]
+    silent = {seen.source for seen in node.observations if seen.kind.startswith("driver-")}
+    if any(source.id in silent for source in node.sources):
+        parts.append(cell("without the NVIDIA driver", "warning"))
+    cut_short = [file_name(source.name) for source in node.sources if not source.whole and source.id not in silent]
     if cut_short:
         which = "" if len(node.sources) == 1 else f": {', '.join(dict.fromkeys(cut_short))}"
         parts.append(cell(f"cut short{which}", "warning"))
