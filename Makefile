@@ -41,6 +41,8 @@ replay: $(STAMP)
 	set -ex; \
 	$(BIN)/python tests/replay.py topo-dumps $(SHARED)/data/topo-dumps/index.jsonl; \
 	$(BIN)/python tests/replay.py sysfs-lstopo $(SHARED)/data/sysfs/hwloc $(SHARED)/data/sysfs/other; \
+	$(BIN)/python tests/replay.py hwloc-captures $(SHARED)/data/sysfs/hwloc $(SHARED)/data/sysfs/other \
+	  $(SHARED)/data/sysfs/hwloc-xml; \
 	$(BIN)/python tests/replay.py letters $(SHARED)/data/sysfs/letters/evidence.json; \
 	$(BIN)/python tests/replay.py smi-sisters $(SHARED)/data/topo-dumps/other/index.jsonl; \
 	$(BIN)/python tests/replay.py nccl-xml $(SHARED)/data/nccl/xml/index.jsonl; \

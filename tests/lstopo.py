@@ -22,6 +22,7 @@ class Capture:
 
     def __init__(self, archive: Path) -> None:
         self.texts: dict[str, str] = {}
+        self.configs: dict[str, bytes] = {}  # config spaces, the part that everybody may read
         self.links: dict[str, str] = {}
         self.names: set[str] = set()
         with tarfile.open(archive) as tar:
@@ -33,7 +34,10 @@ class Capture:
                 elif member.isfile():
                     data = tar.extractfile(member)
                     assert data is not None
-                    self.texts[place] = data.read(1 << 20).split(b"\0")[0].decode("utf-8", "replace").strip()
+                    content = data.read(1 << 20)
+                    if place.endswith("/config"):
+                        self.configs[place] = content[:64]
+                    self.texts[place] = content.split(b"\0")[0].decode("utf-8", "replace").strip()
 
     def node_cpus(self, number: int) -> CpuSet | None:
         folder = f"sys/devices/system/node/node{number}"
@@ -61,10 +65,14 @@ class Capture:
         }
 
     def device(self, address: str, name: str) -> str | None:
+        return self.texts.get(self.place(address, name))
+
+    def place(self, address: str, name: str) -> str:
+        """Where a file of a function is."""
         entry = f"sys/bus/pci/devices/{address}"
         target = self.links.get(entry)
         folder = entry if target is None else "sys/" + target.lstrip("./").removeprefix("sys/")
-        return self.texts.get(f"{folder}/{name}")
+        return f"{folder}/{name}"
 
     def chain(self, address: str) -> tuple[str, ...] | None:
         """The bridges above, from the text of the link; `None` where the entry is a plain folder."""

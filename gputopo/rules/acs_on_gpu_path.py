@@ -13,7 +13,7 @@ What to do
     machines needs it: there leave it on, with ATS enabled on the NICs.
 
 When it is silent
-    No port above a GPU redirects (ReqRedir, CmpltRedir, UpstreamFwd), or nothing is beside the GPU below its root
+    No port above a GPU redirects (ReqRedir, CmpltRedir, EgressCtrl), or nothing is beside the GPU below its root
     port, so that all its traffic passes the CPU anyway. SrcValid alone only checks who sends: information, so is
     a redirect where the GPU is passed through to a virtual machine, where DirectTrans and ATS let translated
     requests pass, or where only NVLinked GPUs are neighbours.
@@ -119,7 +119,7 @@ def _judge(node: NodeTopology, facts: Facts, port: _Port, acs: Acs) -> tuple[str
     if severity == "info":
         return "info", "nvlink"
     others = [id for id in here if id not in {gpu.id for gpu in node.gpus}]
-    if acs.direct and others and all(facts.ats.get(id) for id in others):
+    if acs.lets_translated_pass and others and all(facts.ats.get(id) for id in others):
         return "info", "direct"
     return ("warning", "arm") if facts.is_arm else (severity, "")
 
@@ -183,7 +183,7 @@ def _unplaced(node: NodeTopology, facts: Facts, redirecting: dict[str, Acs]) -> 
     if not ports or all(facts.chains.get(gpu.id) for gpu in node.gpus):
         return
     passed = node.virtual or any(gpu.driver == "vfio-pci" for gpu in node.gpus)
-    direct = all(redirecting[id].direct for id in ports) and bool(facts.ats) and all(facts.ats.values())
+    direct = all(redirecting[id].lets_translated_pass for id in ports) and bool(facts.ats) and all(facts.ats.values())
     why = "guest" if node.virtual else "passed-through" if passed else "direct" if direct else ""
     because, matters = _WHY[why]
     yield Finding(
@@ -211,7 +211,7 @@ def _only_validating(node: NodeTopology, facts: Facts, ports: Sequence[_Port]) -
         in_node_order(node, (gpu.id for gpu in node.gpus)),
         f"ACS is on at {listed(some, 3)} but redirects nothing (SrcValid alone)",
         matters="nothing: source validation checks who sends, peer traffic keeps the short path",
-        because="ReqRedir, CmpltRedir and UpstreamFwd are off",
+        because="ReqRedir, CmpltRedir and EgressCtrl are off",
         remedy="leave ACS as it is; for a hang or slow copies see dmesg and NCCL_DEBUG=INFO",
         evidence=_words(node, some),
     )

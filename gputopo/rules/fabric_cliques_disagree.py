@@ -35,7 +35,7 @@ from gputopo.rules.finding import Finding
 from gputopo.rules.witness import claimed
 from gputopo.rules.wording import counted, names, one_line
 from gputopo.topology.islands import ZERO_UUID
-from gputopo.topology.node import Fabric, NodeTopology
+from gputopo.topology.node import Fabric, Gpu, NodeTopology
 
 CODE = "GT131"
 SEVERITY = "warning"
@@ -46,9 +46,9 @@ _Identity = tuple[str, int | None]
 def check(node: NodeTopology) -> Iterator[Finding]:
     members: dict[_Identity | None, list[str]] = {}
     for gpu in node.gpus:
-        if gpu.fabric is not None and (gpu.fabric.state or "").lower() in ("completed", ""):
+        if gpu.fabric is not None:
             identity = _identity(gpu.fabric)
-            if identity is not None or gpu.fabric.cluster_uuid == ZERO_UUID:
+            if identity is not None or _is_alone(node, gpu):
                 members.setdefault(identity, []).append(gpu.id)
     cliques = [identity for identity in members if identity is not None]
     if len(members) < 2:
@@ -75,8 +75,17 @@ def check(node: NodeTopology) -> Iterator[Finding]:
 
 
 def _identity(fabric: Fabric) -> _Identity | None:
+    if (fabric.state or "").lower() not in ("completed", ""):
+        return None
     cluster = (fabric.cluster_uuid or "").strip().lower()
     return None if cluster in ("", ZERO_UUID) else (cluster, fabric.clique_id)
+
+
+def _is_alone(node: NodeTopology, gpu: Gpu) -> bool:
+    """Its fabric is up and in no cluster: an all-zero UUID, which NVML's reader leaves out. Not: nobody said."""
+    if gpu.fabric is None or (gpu.fabric.state or "").lower() != "completed":
+        return False
+    return not any(note.attribute == "fabric" and gpu.id in note.subjects for note in node.unknown)
 
 
 def _named(identity: _Identity | None, with_cluster: bool) -> str:

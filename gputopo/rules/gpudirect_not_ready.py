@@ -10,14 +10,16 @@ Why it matters
 
 What to do
     `modprobe nvidia-peermem`, or install the open kernel modules of the driver: with Linux 5.12 or later they
-    offer dma-buf.
+    offer dma-buf to the NIC's driver.
 
 When it is silent
-    A module is loaded or dma-buf is possible, no RDMA NIC is within PIX or PXB of a GPU, or what is loaded could
-    not be read. EFA has a way of its own. ACS is for GT101, IOMMU translation for GT103.
+    A module is loaded or dma-buf is possible, no RDMA NIC is on the node, or what is loaded could not be read. EFA
+    has a way of its own. GPUs that NCCL's default does not join with a NIC (beyond PXB), consumer GPUs (GeForce)
+    and GPUs of a virtual machine's guest (vfio-pci) have another reason, which the GPUDirect verdict names. ACS is
+    for GT101, IOMMU translation for GT103.
 
 Example
-    >>> from gputopo.topology.gpudirect import NO_MODULE
+    >>> from gputopo.topology.gpudirect_conditions import NO_MODULE
     >>> from gputopo.topology.node import Gpu, GpuDirect, NodeTopology
     >>> path = GpuDirect("GPU0", "mlx5_0", "rdma", "not", NO_MODULE)
     >>> [finding] = check(NodeTopology(gpus=(Gpu("GPU0"),), gpudirect=(path,)))
@@ -32,15 +34,15 @@ from collections.abc import Iterator
 from gputopo.rules.finding import Finding
 from gputopo.rules.witness import evidence, in_node_order, observed
 from gputopo.rules.wording import names
-from gputopo.topology.gpudirect import NO_MODULE
-from gputopo.topology.node import NodeTopology
+from gputopo.topology.gpudirect_conditions import ACS_READ, IOMMU_READ, NO_MODULE
+from gputopo.topology.node import GpuDirect, NodeTopology
 
 CODE = "GT102"
 SEVERITY = "info"
 
 
 def check(node: NodeTopology) -> Iterator[Finding]:
-    paths = [one for one in node.gpudirect if one.kind == "rdma" and NO_MODULE in one.because.split("; ")]
+    paths = [one for one in node.gpudirect if one.kind == "rdma" and _for_lack_of_a_module(one)]
     if not paths:
         return
     gpus = in_node_order(node, (path.gpu for path in paths))
@@ -57,9 +59,14 @@ def check(node: NodeTopology) -> Iterator[Finding]:
     )
 
 
+def _for_lack_of_a_module(path: GpuDirect) -> bool:
+    """Also where ACS or the IOMMU is against it, which other rules tell; not where a module would not help."""
+    reasons = path.because.split("; ")
+    return NO_MODULE in reasons and all(reason == NO_MODULE or "ACS" in reason or "MMU" in reason for reason in reasons)
+
+
 def needs(node: NodeTopology) -> str | None:
-    """What the open verdicts lack; nothing where no tree was read: then there are none."""
-    missing = dict.fromkeys(
-        read for one in node.gpudirect if one.kind == "rdma" and one.verdict == "unknown" for read in one.missing
-    )
+    """What the open verdicts lack beside what GT101 and GT103 ask for; nothing where no tree was read."""
+    unknown = [one for one in node.gpudirect if one.kind == "rdma" and one.verdict == "unknown"]
+    missing = dict.fromkeys(read for one in unknown for read in one.missing if read not in (ACS_READ, IOMMU_READ))
     return f"GPUDirect RDMA: {', '.join(missing)}" if missing else None

@@ -68,3 +68,13 @@ def check(node: NodeTopology) -> Iterator[Finding]:
         remedy="boot with iommu=pt",
         evidence=evidence(observed(node, "iommu-groups", "kernel-iommu-options")),
     )
+
+
+def needs(node: NodeTopology) -> str | None:
+    """Where a root folder names groups without their type, and no kernel option tells."""
+    facts = facts_of(node)
+    groups = [gpu.id for gpu in node.gpus if gpu.id in facts.groups and gpu.driver != "vfio-pci"]
+    known = facts.pass_through or facts.is_arm or node.virtual or all(id in facts.group_types for id in groups)
+    if known or not any(source.format == "sysfs-root" for source in node.sources):
+        return None
+    return "whether the IOMMU translates (/sys/kernel/iommu_groups/*/type, Linux 5.11, or dmesg | grep -i iommu)"

@@ -57,8 +57,9 @@ def check(node: NodeTopology) -> Iterator[Finding]:
 
 def _cpuset(node: NodeTopology) -> str:
     """`its cpuset allows CPUs 0-15, 16 of 224`."""
-    known = [numa.cpus for numa in node.numa_nodes or () if numa.cpus is not None]
-    total = sum(len(cpus) for cpus in known)
+    of_nodes = [numa.cpus for numa in node.numa_nodes or () if numa.cpus is not None]
+    of_packages = [package.cpus for package in node.packages or () if package.cpus is not None]
+    total = max(sum(map(len, of_nodes)), sum(map(len, of_packages)))
     if node.allowed_cpus is None or len(node.allowed_cpus) >= total:
         return ""
     return f"its cpuset allows CPUs {node.allowed_cpus}, {len(node.allowed_cpus)} of {total}"

@@ -64,7 +64,9 @@ class _Builder:
             for nic in affinity.nic_numa(plain_nics, made, found.pairs, self.ledger)
         )
         pairs = _place_pairs(found.pairs, made, made_nics)
-        made_nvme = tuple(make.make_nvme(device) for device in nvme)
+        made_nvme = tuple(
+            one._replace(packages=sockets.packages_of(one.numa_nodes)) for one in map(make.make_nvme, nvme)
+        )
         made = tuple(self._near(gpu, device, pairs, made_nics, nvme) for gpu, (device, _, _) in zip(made, gpus))
         return self._assemble(made, made_nics, made_nvme, pairs, sockets, found, joined, refused,
                               [device for device, _, _ in gpus] + [device for device, _ in nics] + nvme)  # fmt: skip

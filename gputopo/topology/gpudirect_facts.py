@@ -1,11 +1,15 @@
 """What the observations of a node say that bears on peer traffic: modules, ACS, ATS, IOMMU, the chains of bridges.
 
-    >>> acs_of("ACSCtl: SrcValid+ TransBlk- ReqRedir- CmpltRedir- UpstreamFwd- EgressCtrl- DirectTrans-")
-    Acs(redirects=False, direct=False, validates=True)
+    >>> acs_of("ACSCtl: SrcValid+ TransBlk- ReqRedir- CmpltRedir- UpstreamFwd+ EgressCtrl- DirectTrans-")
+    Acs(redirects=False, lets_translated_pass=False, validates=True)
+    >>> acs_of("ACSCtl: SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+ EgressCtrl- DirectTrans+")
+    Acs(redirects=True, lets_translated_pass=True, validates=True)
     >>> kernel_version("5.15.0-1064-nvidia"), kernel_version("6.8"), kernel_version("unknown")
     ((5, 15), (6, 8), None)
-    >>> passes_through("intel_iommu=on iommu=pt"), passes_through("iommu=nopt"), passes_through("iommu=force,pt")
-    ('iommu=pt', '', 'iommu=force,pt')
+    >>> [passes_through(options) for options in ("intel_iommu=on iommu=pt", "iommu=pt iommu=nopt", "iommu=force,pt")]
+    ['iommu=pt', '', 'iommu=force,pt']
+    >>> is_backporting("4.18.0-553.el8_10.x86_64"), is_backporting("5.4.0-1101-generic")
+    (True, False)
     >>> group_and_type("0000:18:00.0: group 12 (DMA-FQ)"), group_and_type("0000:18:00.0: group 12")
     (('12', 'DMA-FQ'), ('12', None))
 """
@@ -24,11 +28,12 @@ _ARM = ("aarch64", "arm64")
 class Acs(NamedTuple):
     """An access control word, as far as it matters to peer traffic.
 
-    Redirects are ReqRedir, CmpltRedir and UpstreamFwd; SrcValid alone only checks who sends.
+    Redirects are ReqRedir, CmpltRedir and EgressCtrl (Linux, drivers/pci/p2pdma.c). SrcValid only checks who sends;
+    UpstreamFwd only passes on what a port below has redirected.
     """
 
     redirects: bool
-    direct: bool  # DirectTrans: translated requests may pass
+    lets_translated_pass: bool  # DirectTrans without TransBlk
     validates: bool  # SrcValid
 
 
@@ -38,6 +43,9 @@ class Facts(NamedTuple):
     registered: bool | None  # a client of NVIDIA's among the RDMA stack's memory peers
     is_open_module: bool | None
     kernel: tuple[int, int] | None
+    has_backports: bool  # of a distribution that takes much of later kernels into older ones
+    storage_drivers: frozenset[str] | None  # those that nvidia_fs serves
+    disk_drivers: dict[str, str]  # kernel driver by disk
     acs: dict[str, Acs]  # by bridge; what was not read is not there
     ats: dict[str, bool]  # by device
     groups: dict[str, str]  # IOMMU group by device
@@ -60,12 +68,17 @@ def facts_of(node: NodeTopology) -> Facts:
     peers = [seen.text for seen in kinds.get("gpudirect-memory-peers", ())]
     module = [seen.text for seen in kinds.get("nvidia-kernel-module", ())]
     options = [seen.text for seen in kinds.get("kernel-iommu-options", ())]
+    release = (node.system.kernel or "") if node.system is not None else ""
+    served = kinds.get("gpudirect-storage-drivers")
     return Facts(
         loaded=_first_words(kinds.get("gpudirect-module", ())),
         absent=_first_words(kinds.get("gpudirect-module-absent", ())),
         registered=not peers[0].endswith("no nv_mem") if peers else None,
         is_open_module="open" in module[0].split() if module else None,
-        kernel=kernel_version(node.system.kernel or "") if node.system is not None else None,
+        kernel=kernel_version(release),
+        has_backports=is_backporting(release),
+        storage_drivers=frozenset(word for seen in served for word in seen.text.split()) if served else None,
+        disk_drivers={id: seen.text for seen in kinds.get("nvme-driver", ()) for id in seen.subjects},
         acs=acs_words(node),
         ats={id: seen.text.endswith("+") for seen in kinds.get("ats", ()) for id in seen.subjects},
         groups=groups,
@@ -91,8 +104,8 @@ def acs_words(node: NodeTopology) -> dict[str, Acs]:
 def acs_of(text: str) -> Acs:
     flags = text.split()
     return Acs(
-        any(flag in flags for flag in ("ReqRedir+", "CmpltRedir+", "UpstreamFwd+")),
-        "DirectTrans+" in flags,
+        any(flag in flags for flag in ("ReqRedir+", "CmpltRedir+", "EgressCtrl+")),
+        "DirectTrans+" in flags and "TransBlk+" not in flags,
         "SrcValid+" in flags,
     )
 
@@ -118,18 +131,26 @@ def kernel_version(release: str) -> tuple[int, int] | None:
     return None if match is None else (int(match[1]), int(match[2]))
 
 
+def is_backporting(release: str) -> bool:
+    """Red Hat and its rebuilds: the version says little of what is in the kernel."""
+    return re.search(r"\.el\d", release) is not None
+
+
 def passes_through(options: str) -> str:
-    """The option by which the IOMMU is off or does not translate, "" where there is none."""
+    """The option by which the IOMMU is off or does not translate, "" where there is none; the last word counts."""
+    found = ""
     for word in options.split():
         name, _, value = word.partition("=")
         values = value.split(",")
-        if name == "iommu" and ("pt" in values or "off" in values):
-            return word
-        if name in ("intel_iommu", "amd_iommu") and "off" in values:
-            return word
-        if name == "iommu.passthrough" and value in ("1", "y", "on"):
-            return word
-    return ""
+        if name == "iommu" and {"pt", "off", "nopt"}.intersection(values):
+            found = "" if "nopt" in values else word
+        elif (name in ("intel_iommu", "amd_iommu") and "off" in values) or (
+            name == "iommu.passthrough" and value in ("1", "y", "on")
+        ):
+            found = word
+        elif name == "iommu.passthrough" and value in ("0", "n", "off"):
+            found = ""
+    return found
 
 
 def group_and_type(text: str) -> tuple[str, str | None] | None:

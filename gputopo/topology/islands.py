@@ -9,7 +9,6 @@ from gputopo.topology.node import FabricIsland, Gpu, Islands, Pair
 
 Groups = tuple[tuple[str, ...], ...]
 ZERO_UUID = "00000000-0000-0000-0000-000000000000"
-NO_CLIQUE = 32766  # repeats across racks: with a zero UUID it names nothing
 
 
 def build_islands(gpus: Sequence[Gpu], pairs: Iterable[Pair]) -> Islands:
@@ -59,10 +58,12 @@ def _by(gpus: Sequence[Gpu], place: Callable[[Gpu], object]) -> Groups:
 
 
 def _fabric(gpus: Sequence[Gpu]) -> tuple[FabricIsland, ...]:
-    """A clique is named by cluster UUID *and* id; the zero UUID names no cluster."""
+    """A clique is named by cluster UUID *and* id. The zero UUID names no cluster; a clique id alone names nothing,
+    least of all 32766, which racks report that have nothing in common (torchcomms pull request 3612).
+    """
     members: dict[tuple[str, int | None], list[str]] = {}
     for gpu in gpus:
-        if gpu.fabric is None or gpu.fabric.cluster_uuid in (None, ZERO_UUID):
-            continue
-        members.setdefault((str(gpu.fabric.cluster_uuid), gpu.fabric.clique_id), []).append(gpu.id)
+        cluster = (gpu.fabric.cluster_uuid or "").strip().lower() if gpu.fabric is not None else ""
+        if gpu.fabric is not None and cluster not in ("", ZERO_UUID):
+            members.setdefault((cluster, gpu.fabric.clique_id), []).append(gpu.id)
     return tuple(FabricIsland(uuid, clique, tuple(ids)) for (uuid, clique), ids in members.items())

@@ -211,7 +211,8 @@ def cpuinfo(machine: Machine) -> str:
     for package in machine.packages:
         for cpu in split(package.cpus):
             if machine.arch != "x86_64":
-                blocks.append((cpu, f"processor\t: {cpu}\nCPU implementer\t: 0x41\nCPU part\t: 0xd4f\n"))
+                text = f"processor\t: {cpu}\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd4f\n"
+                blocks.append((cpu, text))
                 continue
             flags = "fpu hypervisor" if machine.virtual else "fpu"
             text = (

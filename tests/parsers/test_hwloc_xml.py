@@ -88,10 +88,28 @@ def test_a_node_of_memory_alone_has_no_cpus_though_lstopo_writes_those_near_it(s
     assert node.packages[0].numa_nodes == (0,)
 
 
-def test_two_nodes_with_the_same_cpus_are_not_told_apart():
-    node = node_of(package(0, "0xff", numa(0, "0xff") + numa(1, "0xff")))
-    assert all(isinstance(n.cpus, Unknown) and n.kind is None for n in node.numa_nodes)
+def test_of_two_nodes_with_the_same_cpus_the_first_has_them_which_is_an_assumption():
+    node = node_of(package(0, "0xff", numa(3, "0xff") + numa(1, "0xff")))
+    assert [(n.number, n.kind, str(n.cpus)) for n in node.numa_nodes] == [(1, "cpu", "0-7"), (3, "memory", "")]
+    assert node.packages[0].numa_nodes == (1,)
+    [assumed] = node.assumptions
+    assert assumed.subjects == ("NUMA3",)
+    assert "Linux numbers nodes with CPUs first" in assumed.text
+    assert node_of(TWO_SOCKETS.format("")).assumptions == ()
+
+
+def test_a_node_near_several_others_has_no_cpus():
+    node = node_of(package(0, "0xff", numa(0, "0x0f") + numa(1, "0xf0") + numa(2, "0xff")))
+    assert [str(n.cpus) for n in node.numa_nodes] == ["0-3", "4-7", ""]
+
+
+def test_nodes_whose_cpus_overlap_in_part_are_not_told_apart():
+    node = node_of(package(0, "0xff", numa(0, "0x0f") + numa(1, "0xff") + numa(2, "0xf0000")))
+    assert [(isinstance(n.cpus, Unknown), n.kind) for n in node.numa_nodes] == [
+        (True, None), (True, None), (False, "cpu"),
+    ]  # fmt: skip
     assert isinstance(node.packages[0].numa_nodes, Unknown)
+    assert node.assumptions == ()
 
 
 def test_distances_of_version_2():

@@ -1,8 +1,8 @@
 """Where the NVIDIA driver's library is: libnvidia-ml.so.1.
 
 The driver of a node is not always where the loader looks: the GPU operator's driver container keeps its root at
-/run/nvidia/driver, GKE installs below /home/kubernetes/bin/nvidia, WSL has /usr/lib/wsl/lib, and in a
-DaemonSet the whole host lies below /host.
+/run/nvidia/driver, GKE installs below /home/kubernetes/bin/nvidia and mounts that to /usr/local/nvidia of a pod,
+WSL has /usr/lib/wsl/lib, and in a DaemonSet the whole host lies below /host.
 
     >>> driver_paths("")[:3]
     ('run/nvidia/driver/usr/lib64', 'run/nvidia/driver/usr/lib/x86_64-linux-gnu', 'run/nvidia/driver/usr/lib/aarch64-linux-gnu')
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from gputopo.evidence.tree import FolderTree
 
 LIBRARY = "libnvidia-ml.so.1"
-ROOTS = ("run/nvidia/driver", "home/kubernetes/bin/nvidia", "")
+ROOTS = ("run/nvidia/driver", "home/kubernetes/bin/nvidia", "usr/local/nvidia", "")
 _FOLDERS = ("usr/lib64", "usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib", "lib64", "usr/lib/wsl/lib")
 
 

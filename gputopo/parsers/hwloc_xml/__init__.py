@@ -73,4 +73,5 @@ def _node(root: Element) -> NodeRecords:
         nics_complete=asked,
         nvme=tuple(devices.nvme) if asked else None,
         gaps=gaps,
+        assumptions=machine.assumptions(),
     )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gputopo.parsers.hwloc_xml.distances import latencies
 from gputopo.parsers.xml_guard import Element
-from gputopo.records import NumaNodeRecord, PackageRecord, SystemRecord
+from gputopo.records import Assumption, NumaNodeRecord, PackageRecord, SystemRecord
 from gputopo.terms.cpu_set import CpuSet
 from gputopo.terms.unknown import Said, Unknown
 
@@ -76,6 +76,17 @@ class Machine:
         distances = latencies(self.root, [node.element for node in self.nodes])
         return tuple(self._numa_node(node, distances) for node in self.nodes)
 
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """Which of several nodes with the same CPUs has them."""
+        supposed = [node.number for node in self.nodes if node.shared_with and node.own is not None]
+        if not supposed:
+            return ()
+        text = (
+            f"lstopo writes the CPUs near them to NUMA nodes {', '.join(map(str, supposed))}; they have none of their "
+            "own: a node with a lower number has these CPUs, and Linux numbers nodes with CPUs first"
+        )
+        return (Assumption(tuple(f"NUMA{number}" for number in supposed), text),)
+
     def _numa_node(self, node: NumaNode, distances: dict[int, dict[int, int]]) -> NumaNodeRecord:
         subtype = node.element.get("subtype")
         if node.own is None:
@@ -122,7 +133,12 @@ class Machine:
 
 
 def _nodes(elements: list[Element]) -> tuple[NumaNode, ...]:
-    """A CPU has one node; hwloc gives a node without CPUs those near it. Where sets overlap, whose are they?"""
+    """A CPU has one node; hwloc gives a node without CPUs those near it. Where sets overlap, whose are they?
+
+    Of nodes with the same CPUs the one with the lowest number has them: Linux numbers nodes in the order of ACPI's
+    SRAT and reads the entries of processors before those of memory (drivers/acpi/numa/srat.c, acpi_numa_init). That
+    is an assumption (`shared_with`, `own` empty). Sets that overlap in part are not told apart (`own` is `None`).
+    """
     found: dict[int, NumaNode] = {}
     for element in elements:
         number, near = os_index(element), cpus_of(element)
@@ -130,13 +146,31 @@ def _nodes(elements: list[Element]) -> tuple[NumaNode, ...]:
             continue
         memory_only = element.get("subtype") in (*_MEMORY_ONLY, _GPU_MEMORY)
         found[number] = NumaNode(number, element, near, CpuSet() if memory_only else near)
-    nodes = sorted(found.values())
-    claims = [node for node in nodes if node.own]
-    result = []
-    for node in nodes:
-        others = tuple(o.number for o in claims if o.number != node.number and o.near & node.near)
-        result.append(node._replace(own=None, shared_with=others) if node.own and others else node)
-    return tuple(result)
+    claims = [node for _, node in sorted(found.items()) if node.own]
+    unsure = _overlapping_in_part(claims)
+    taken = CpuSet()
+    for node in claims:
+        others = _overlapping(claims, node)
+        if node.number in unsure:
+            found[node.number] = node._replace(own=None, shared_with=others)
+        elif node.near & taken:
+            found[node.number] = node._replace(own=CpuSet(), shared_with=others)
+        taken |= node.near
+    return tuple(node for _, node in sorted(found.items()))
+
+
+def _overlapping_in_part(claims: list[NumaNode]) -> set[int]:
+    unsure: set[int] = set()
+    taken = CpuSet()
+    for node in claims:
+        if node.near & taken and not node.near <= taken:
+            unsure.update((node.number, *_overlapping(claims, node)))
+        taken |= node.near
+    return unsure
+
+
+def _overlapping(claims: list[NumaNode], node: NumaNode) -> tuple[int, ...]:
+    return tuple(other.number for other in claims if other.number != node.number and other.near & node.near)
 
 
 def _shared(node: NumaNode) -> str:

@@ -3,6 +3,7 @@ r"""What GPUDirect needs beside a short path: kernel modules, ACS of the bridges
     sys/module/nvidia_peermem        the module that lets RDMA NICs reach GPU memory (nv_peer_mem of old)
     sys/kernel/mm/memory_peers/nv_mem/version   it is registered with the RDMA stack
     sys/module/nvidia_fs             GPUDirect Storage
+    proc/driver/nvidia-fs/modules    the drivers it serves, nvme only where that is built for it
     proc/modules                     all that is loaded: what is not in it is not there
     proc/driver/nvidia/version       NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.15 ...
     sys/bus/pci/devices/*/config     ACS and ATS, past byte 0x100: root only
@@ -32,17 +33,18 @@ from gputopo.terms.pci_address import PciAddress
 
 MODULES = ("nvidia_peermem", "nv_peer_mem", "nvidia_fs")
 _PEERS = "sys/kernel/mm/memory_peers"
+_SERVED = "proc/driver/nvidia-fs/modules"
 _GROUPS = "sys/kernel/iommu_groups"
 # In sys/module of every kernel: the folder was taken as a whole, so that what is not in it is not loaded.
 _BUILT_IN = frozenset(("kernel", "printk", "pcie_aspm", "rcupdate", "workqueue"))
-_REDIRECTS = ("ReqRedir+", "CmpltRedir+", "UpstreamFwd+", "EgressCtrl+", "SrcValid+")
+_FLAGS_ON = ("ReqRedir+", "CmpltRedir+", "UpstreamFwd+", "EgressCtrl+", "SrcValid+")
 
 
 def observations(tree: Tree, devices: Devices) -> tuple[Observation, ...]:
     """All of it, in one order; () where there is no NVIDIA GPU."""
     if not any(gpu.vendor == "nvidia" for gpu in devices.gpus or ()):
         return ()
-    return (*_modules(tree), *_iommu(tree, devices), *_acs(devices), *_ats(devices))
+    return (*_modules(tree), *_disks(devices), *_iommu(tree, devices), *_acs(devices), *_ats(devices))
 
 
 # Modules
@@ -61,6 +63,9 @@ def _modules(tree: Tree) -> Iterator[Observation]:
     if peers is not None:
         registered = [name for name in peers if name.startswith("nv_mem")]
         yield Observation("gpudirect-memory-peers", (), f"{_PEERS} has {', '.join(registered) or 'no nv_mem'}")
+    served = text(tree, _SERVED)
+    if served is not None:
+        yield Observation("gpudirect-storage-drivers", (), served_drivers(served))
     kind = kernel_module(line(tree, "proc/driver/nvidia/version") or "")
     if kind is not None:
         yield Observation("nvidia-kernel-module", (), f"the {kind} kernel module of NVIDIA")
@@ -71,11 +76,33 @@ def loaded_modules(content: str) -> frozenset[str]:
     return frozenset(words[0] for row in content.splitlines() if (words := row.split()))
 
 
+def served_drivers(content: str) -> str:
+    """The drivers that are registered, `NAME: VERSION` a line (gds-nvidia-fs, nvfs-proc.c).
+
+    >>> served_drivers("nvme: 1.0\\nwekafsio: \\n")
+    'nvme wekafsio'
+    """
+    rows = (row.partition(":") for row in content.splitlines())
+    return " ".join(name.strip() for name, colon, _ in rows if colon and name.strip())
+
+
 def kernel_module(version: str) -> str | None:
     """`open` or `proprietary`, by the first line of `/proc/driver/nvidia/version`."""
     if "Open Kernel Module" in version:
         return "open"
     return "proprietary" if "Kernel Module" in version else None
+
+
+def _disks(devices: Devices) -> Iterator[Observation]:
+    """The kernel driver of each disk; one that has none, or in a capture without links, is not named."""
+    drivers: dict[str, list[str]] = {}
+    by_address = {function.address: function for function in devices.functions}
+    for record in devices.nvme or ():
+        function = by_address.get(record.pci) if isinstance(record.pci, PciAddress) else None
+        if function is not None and function.driver is not None:
+            drivers.setdefault(function.driver, []).append(function.label)
+    for name, labels in drivers.items():
+        yield Observation("nvme-driver", tuple(labels), name)
 
 
 # IOMMU
@@ -123,7 +150,7 @@ def _acs(devices: Devices) -> Iterator[Observation]:
         if control is None:
             unread.append(bridge.label)
             continue
-        on = any(flag in _REDIRECTS for flag in control.split())
+        on = any(flag in _FLAGS_ON for flag in control.split())
         said = f"ACSCtl: {control}" if control else "no ACS capability"
         yield Observation("acs-enabled" if on else "acs-off", (bridge.label,), said)
     if unread:

@@ -33,9 +33,9 @@ def observations(tree: Tree, devices: tuple[Function, ...]) -> Iterator[Observat
     if groups:
         said = ", ".join(f"{label}: group {group}{_type(tree, group)}" for label, group in groups.items())
         yield Observation("iommu-groups", tuple(groups), said)
-    command = text(tree, "proc/cmdline")
-    if command is not None and (groups or iommu_options(command)):
-        yield Observation("kernel-iommu-options", (), iommu_options(command))
+    options = iommu_options(text(tree, "proc/cmdline") or "")
+    if options:
+        yield Observation("kernel-iommu-options", (), options)
 
 
 def _group(device: Function) -> str | None:

@@ -39,7 +39,7 @@ def labelled(
     for label, columns in labels:
         taken = cell_width(label)
         head.extend(label)
-        padding = max(columns - taken, 2)
+        padding = columns - taken if taken < columns else 2
         head.append(Span(" " * padding))
         at += taken + padding
     if not labels:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from gputopo.reports.blocks import Blank, Block, KeyValue, cell
 from gputopo.reports.views.inspect_devices import names_of_gpus
 from gputopo.reports.views.inspect_findings import found
-from gputopo.reports.views.inspect_gpudirect import gpudirect
 from gputopo.reports.views.inspect_head import head
 from gputopo.reports.views.inspect_matrix import letters
 from gputopo.reports.views.inspect_notes import notes
@@ -19,6 +18,7 @@ from gputopo.rules.finding import SEVERITIES
 
 if TYPE_CHECKING:
     from gputopo.inspection import Inspection
+    from gputopo.topology.node import NodeTopology
 
 _WIDTH_RULE = "GT112"  # marks the link it names in the wiring
 
@@ -42,7 +42,7 @@ def blocks(
     if not quiet:
         pairs = pairs_of(node)
         narrow = frozenset(id for one in findings if one.rule == _WIDTH_RULE for id in one.subjects)
-        made += [Blank(), *wiring(node, pairs, narrow), *nvlink(node, pairs), *gpudirect(node)]
+        made += [Blank(), *wiring(node, pairs, narrow), *nvlink(node, pairs), *_gpudirect(node)]
         made += [Blank(), *in_words(node, pairs), *letters(node, pairs, matrix)]
         made += [Blank(), *notes(node, verbose=verbose), Blank()]
         if verbose:
@@ -52,6 +52,14 @@ def blocks(
         code, _, text = exit_note.partition(" ")
         made.append(KeyValue(f"exit {code}", (cell(text.strip(), "dim"),), role="dim"))
     return tuple(made)
+
+
+def _gpudirect(node: NodeTopology) -> tuple[Block, ...]:
+    if not node.gpudirect:  # as for everything but a root folder
+        return ()
+    from gputopo.reports.views.inspect_gpudirect import gpudirect
+
+    return gpudirect(node)
 
 
 def _more(inspection: Inspection, matrix: str, verbose: bool) -> tuple[Block, ...]:

@@ -27,7 +27,7 @@ def build(folder: Path, *defines: str) -> Path:
     assert program
     folder.mkdir(parents=True, exist_ok=True)
     library = folder / "libnvidia-ml.so.1"
-    command = [program, "-shared", "-fPIC", "-O1", *(f"-D{word}" for word in defines), "-o", library, SOURCE]
+    command = [program, "-shared", "-fPIC", "-O1", *(f"-D{word}" for word in defines), "-o", str(library), str(SOURCE)]
     subprocess.run(command, check=True, timeout=60)
     return library
 
