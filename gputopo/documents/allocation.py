@@ -1,0 +1,150 @@
+"""`kind: Allocation`: what a mechanism answers to a request (CONTRACT §3), for every mechanism.
+
+`families[].times`, `outcomes[].defect`, `container`, `variants` and `fmPartitions` are additions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gputopo.allocate import answer as model
+from gputopo.allocate.best import Best
+from gputopo.allocate.outcome import Family, Outcome, Weakest
+from gputopo.allocate.request import Request
+from gputopo.documents import shape
+from gputopo.documents.forms import (
+    Field,
+    Form,
+    Schema,
+    anything,
+    choice,
+    cpus,
+    flag,
+    many,
+    mapping,
+    nullable,
+    number,
+    record,
+    text,
+    whole,
+)  # fmt: skip
+from gputopo.rules.finding import Finding
+from gputopo.topology.node import NoteAssumption
+
+KIND, LIST_KIND = "Allocation", "AllocationList"
+Document = dict[str, Any]
+
+_text, _flag, _whole, _number = (nullable(form) for form in (text, flag, whole, number))
+_weakest = nullable(record(Weakest, "Weakest", Field("a", text), Field("b", text), Field("level", text)))
+_outcome = record(
+    Outcome, "Outcome",
+    Field("gpus", many(text)), Field("devices", many(text)), Field("score", _number),
+    Field("packages", nullable(many(text))), Field("numaNodes", nullable(many(whole)), "numa_nodes"),
+    Field("crossPackage", _flag, "cross_package"), Field("crossNuma", _flag, "cross_numa"),
+    Field("weakest", _weakest), Field("cpus", nullable(cpus)),
+    Field("memoryNodes", nullable(many(whole)), "memory_nodes"),
+    Field("defect", _text, absent=None, terse=True),
+)  # fmt: skip
+_family = record(
+    Family, "Family",
+    Field("forced", many(text)), Field("choose", whole), Field("of", many(text)),
+    Field("times", whole, absent=1, terse=True),
+)  # fmt: skip
+_terms = Form(
+    lambda terms: [{"name": name, "points": points} for name, points in terms],
+    lambda value, path: tuple((one["name"], one["points"]) for one in value),
+    {
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "points": {"type": "number"}},
+            "required": ["name", "points"],
+        },
+    },
+)
+_pair_score = record(
+    model.PairScore, "PairScore",
+    Field("a", text), Field("b", text), Field("score", _number), Field("terms", _terms),
+)  # fmt: skip
+_request = record(
+    Request, "Request",
+    Field("resource", text), Field("count", whole, "size"), Field("mustInclude", many(text), "required"),
+    Field("cpus", _whole), Field("memoryBytes", _whole, "memory_bytes"),
+)  # fmt: skip
+_assumption = record(
+    NoteAssumption, "Assumption", Field("subjects", many(text)), Field("text", text), Field("source", _text)
+)
+
+
+class After(NamedTuple):
+    """`free`: the units that remain, where every outcome leaves the same; `largest`: the next request that fits."""
+
+    free: tuple[str, ...] | None
+    largest: int | None
+
+
+class BestFound(NamedTuple):
+    """`better`: whether it is better than every outcome; `None`: not decided, or there is no outcome."""
+
+    sets: tuple[tuple[str, ...], ...]
+    decided: bool
+    better: bool | None
+
+
+_best = nullable(record(
+    BestFound, "BestFound", Field("sets", many(many(text))), Field("decided", flag), Field("better", _flag),
+))  # fmt: skip
+_after = nullable(record(After, "After", Field("free", nullable(many(text))), Field("largest", _whole)))
+_FIELDS: tuple[tuple[str, Form], ...] = (
+    ("mechanism", text), ("version", text), ("node", _text), ("unit", choice("gpu", "mig", "replica")),
+    ("request", _request), ("admitted", _flag), ("reason", _text), ("message", _text), ("outcomes", many(_outcome)),
+    ("outcomesComplete", flag), ("families", many(_family)), ("scores", many(_pair_score)), ("best", _best),
+    ("claims", many(mapping(anything))), ("nodeSelector", nullable(mapping(anything))), ("why", many(text)),
+    ("after", _after), ("assumptions", many(_assumption)), ("findings", shape.findings),
+)  # fmt: skip
+
+
+def encode(
+    answer: model.Answer, *, node: str | None, best: Best | None = None, better: bool | None = None,
+    after: After | None = None, why: Sequence[str] | None = None, findings: Sequence[Finding] = (),
+    claims: Sequence[Mapping[str, Any]] = (), node_selector: Mapping[str, Any] | None = None,
+    assumptions: Sequence[NoteAssumption] | None = None, more: Mapping[str, Any] | None = None,
+) -> Document:  # fmt: skip
+    """The document of one node. `why` and `assumptions` replace the answer's own; `more`: further keys, as JSON."""
+    values = {
+        "mechanism": answer.mechanism, "version": answer.version, "node": node, "unit": answer.unit,
+        "request": answer.request, "admitted": answer.admitted, "reason": answer.reason, "message": answer.message,
+        "outcomes": answer.outcomes, "outcomesComplete": answer.outcomes_complete, "families": answer.families,
+        "scores": answer.scores, "best": None if best is None else BestFound(best.sets[:200], best.decided, better),
+        "claims": claims, "nodeSelector": node_selector, "why": answer.why if why is None else why, "after": after,
+        "assumptions": answer.assumptions if assumptions is None else assumptions, "findings": findings,
+    }  # fmt: skip
+    return {
+        "apiVersion": shape.API_VERSION,
+        "kind": KIND,
+        **{name: form.encode(values[name]) for name, form in _FIELDS},
+        **(more or {}),
+    }
+
+
+def encode_list(items: Iterable[Document]) -> Document:
+    """`kind: AllocationList`, a document a node."""
+    return {"apiVersion": shape.API_VERSION, "kind": LIST_KIND, "items": list(items)}
+
+
+def parts() -> tuple[Schema, dict[str, Schema]]:
+    """The schema of an Allocation and the definitions it refers to."""
+    defs: dict[str, Schema] = {}
+    for _, form in _FIELDS:
+        defs.update(form.defs)
+    allocation: Schema = {
+        "type": "object",
+        "properties": {
+            "apiVersion": {"const": shape.API_VERSION},
+            "kind": {"const": KIND},
+            **{name: form.schema for name, form in _FIELDS},
+        },
+        "required": ["apiVersion", "kind", *(name for name, _ in _FIELDS)],
+    }
+    return allocation, dict(sorted(defs.items()))
