@@ -11,10 +11,18 @@ from typing import Any, Protocol
 KINDS: dict[str, str] = {
     "topo-dumps": "topo_dumps",
     "sysfs-lstopo": "sysfs_lstopo",
+    "hwloc-captures": "hwloc_captures",
     "letters": "letters",
     "nccl-xml": "nccl_xml",
     "smi-sisters": "smi_sisters",
     "public-reports": "public_reports",
+    "gpuallocator": "gpuallocator",
+    "gpuallocator-outcomes": "gpuallocator_outcomes",
+    "gpuallocator-greedy": "gpuallocator_greedy",
+    "kubelet-merge": "kubelet_merge",
+    "kubelet-hints": "kubelet_hints",
+    "kubelet-allocate": "kubelet_allocate",
+    "kubelet-admit": "kubelet_admit",
 }
 
 

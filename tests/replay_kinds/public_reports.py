@@ -119,9 +119,13 @@ def run(argv: list[str]) -> tuple[int, str, str]:
 
 
 def _waits(argv: tuple[str, ...]) -> str | None:
-    """An option or a format that this version does not have."""
+    """An option, a mechanism or a format that this version does not have."""
     from gputopo.parsers import recognise
 
+    if argv[0] == "allocate":  # reads files of its own: Kubernetes objects, configurations, state files
+        from gputopo.commands.allocate import present
+
+        return None if argv[1] in present() else f"allocate {argv[1]}"
     for word in argv[1:]:
         if word.startswith("-") and argv[0] == "inspect" and word not in ("--each", "--merge", "--assume"):
             return f"option {word}"
