@@ -46,7 +46,15 @@ replay: $(STAMP)
 	$(BIN)/python tests/replay.py letters $(SHARED)/data/sysfs/letters/evidence.json; \
 	$(BIN)/python tests/replay.py smi-sisters $(SHARED)/data/topo-dumps/other/index.jsonl; \
 	$(BIN)/python tests/replay.py nccl-xml $(SHARED)/data/nccl/xml/index.jsonl; \
-	$(BIN)/python tests/replay.py public-reports $(SHARED)/data/public-reports/index.jsonl --verbs inspect; \
+	$(BIN)/python tests/replay.py gpuallocator $(SHARED)/data/gpuallocator/node-*.json \
+	  $(SHARED)/data/gpuallocator/random.json $(SHARED)/data/gpuallocator/alias-*.json; \
+	$(BIN)/python tests/replay.py gpuallocator-outcomes $(SHARED)/data/gpuallocator/outcomes.json; \
+	$(BIN)/python tests/replay.py gpuallocator-greedy $(SHARED)/data/gpuallocator/greedy.json; \
+	for kind in merge hints allocate admit; do \
+	  $(BIN)/python tests/replay.py kubelet-$$kind $(SHARED)/data/kubelet/$$kind.jsonl; done; \
+	$(BIN)/python tests/replay.py kubelet-admit $(SHARED)/data/kubelet/admit-nondeterministic.jsonl; \
+	$(BIN)/python tests/replay.py public-reports $(SHARED)/data/public-reports/index.jsonl \
+	  --verbs inspect,allocate; \
 	fi
 
 check: lint test replay
@@ -55,6 +63,7 @@ full: check conformance bench
 
 bench: $(STAMP)
 	@$(BIN)/python bench/startup.py
+	@$(BIN)/python bench/allocate.py
 
 conformance: $(STAMP)
 	@echo "conformance: empty for now; no simulator is here yet whose upstream could be run"

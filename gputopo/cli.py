@@ -12,7 +12,7 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -24,6 +24,7 @@ from gputopo.version import __version__
 # Verb → its module and what `gputopo --help` says of it. A new verb is one line here and one file.
 VERBS: dict[str, tuple[str, str]] = {
     "inspect": ("gputopo.commands.inspect", "What is on this node, how is it wired, what is odd."),
+    "allocate": ("gputopo.commands.allocate", "Which devices would this request get, and why."),
     "collect": ("gputopo.commands.collect", "One bundle of evidence, redacted, to be read elsewhere."),
     "explain": ("gputopo.commands.explain", "A rule, or all rules."),
     "formats": ("gputopo.commands.formats", "What can be read, and what each format can tell."),
@@ -70,20 +71,40 @@ def load(verb: str) -> Any:
     """The command of a verb of the table, its module imported now."""
     from importlib import import_module
 
-    module, summary = VERBS[verb]
-    app = _new_app()
-    app.command(verb, short_help=summary)(import_module(module).command)
+    name, summary = VERBS[verb]
+    module = import_module(name)
+    if hasattr(module, "group"):
+        return module.group(verb, summary)
+    app = new_app()
+    app.command(verb, short_help=summary)(module.command)
     return typer.main.get_command(app)
+
+
+def below(group: Any, name: str) -> Any:
+    """The command of that name in a group, `None` where it has none."""
+    return group.get_command(None, name)
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Every command with options of its own, under the words that call it: `inspect`, `allocate kubelet`."""
+    for verb in VERBS:
+        loaded = load(verb)
+        if not hasattr(loaded, "list_commands"):
+            yield verb, loaded
+            continue
+        for name in loaded.list_commands(None):
+            yield f"{verb} {name}", below(loaded, name)
 
 
 def group() -> Any:
     """The command with all its verbs."""
-    app = _new_app(cls=LazyGroup)
+    app = new_app(cls=LazyGroup)
     app.callback()(_root)
     return typer.main.get_command(app)
 
 
-def _new_app(**settings: Any) -> typer.Typer:
+def new_app(**settings: Any) -> typer.Typer:
+    """A Typer app with the settings that every verb and every group of verbs has."""
     return typer.Typer(
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gputopo.cli import VERBS, load
+from gputopo.cli import VERBS, commands, load
 from gputopo.commands import formats, generated, man
 from gputopo.parsers.formats import FORMATS, Format
 
@@ -50,11 +50,11 @@ def shown() -> str:
 def test_groff_shows_every_verb_option_and_format_without_a_warning() -> None:
     lines = [" ".join(line.split()) for line in shown().splitlines()]
     text = "\n".join(lines)
-    for verb in VERBS:
-        assert f"gputopo {verb}" in lines
-        for one in load(verb).params:
+    for words, command in commands():
+        assert f"gputopo {words}" in lines
+        for one in command.params:
             for name in one.opts if one.param_type_name == "option" else ():
-                assert re.search(rf"(^|, ){re.escape(name)}\b", text, re.MULTILINE), (verb, name)
+                assert re.search(rf"(^|, ){re.escape(name)}\b", text, re.MULTILINE), (words, name)
     for row in FORMATS:
         assert any(line.split(" ")[0] == row.id for line in lines)
     assert "--as FORMAT" in text

@@ -20,10 +20,18 @@ SHARED = Path(os.environ.get("GPUTOPO_SHARED") or ROOT.parent / "shared")
 DATA = {
     "topo-dumps": "data/topo-dumps/index.jsonl",
     "sysfs-lstopo": "data/sysfs/hwloc",
+    "hwloc-captures": "data/sysfs/hwloc",
     "letters": "data/sysfs/letters/evidence.json",
     "nccl-xml": "data/nccl/xml/index.jsonl",
     "smi-sisters": "data/topo-dumps/other/index.jsonl",
     "public-reports": "data/public-reports/index.jsonl",
+    "gpuallocator": "data/gpuallocator/random.json",
+    "gpuallocator-outcomes": "data/gpuallocator/outcomes.json",
+    "gpuallocator-greedy": "data/gpuallocator/greedy.json",
+    "kubelet-merge": "data/kubelet/merge.jsonl",
+    "kubelet-hints": "data/kubelet/hints.jsonl",
+    "kubelet-allocate": "data/kubelet/allocate.jsonl",
+    "kubelet-admit": "data/kubelet/admit.jsonl",
 }
 
 

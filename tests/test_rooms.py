@@ -20,10 +20,10 @@ MAY: dict[str, set[str]] = {
     "evidence": {"terms", "errors", "version", "sample_files"},
     "parsers": {"terms", "records"},
     "topology": {"terms", "records", "errors"},
-    "allocate": {"terms", "errors", "topology"},
-    "rules": WORDS | {"records", "topology"},
-    "documents": WORDS | {"records", "topology", "rules"},
-    "reports": WORDS | {"records", "topology", "rules", "documents", "inspection"},
+    "allocate": WORDS | {"topology"},
+    "rules": WORDS | {"records", "topology", "allocate"},
+    "documents": WORDS | {"records", "topology", "allocate", "rules"},
+    "reports": WORDS | {"records", "topology", "allocate", "rules", "documents", "inspection"},
     "inspection": WORDS | {"records", "evidence", "parsers", "topology", "rules", "documents"},
 }
 EVERYTHING = {"cli", "commands", "__init__", "__main__", "sample_files"}
@@ -32,7 +32,8 @@ MORE = {"parsers/recognise.py": {"errors", "evidence"}}
 # A parser's neighbours that are not formats.
 NOT_FORMATS = {
     "unreadable", "formats", "xml_guard", "lscpu_sockets", "pasted_text", "pci_tree", "pci_ids", "nvidia_smi_values",
-    "amd_tables",
+    "amd_tables", "kube_objects", "plugin_config", "kubelet_config",
+    "kubelet_state",
 }  # fmt: skip
 THIRD_PARTY = {
     "typer": {"cli", "commands"},

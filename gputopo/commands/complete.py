@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TextIO
 
-from gputopo.cli import DEFAULT_VERB, OPTION_WORDS, VERBS, load
+from gputopo.cli import DEFAULT_VERB, OPTION_WORDS, VERBS, below, load
 
 # Cobra's directives: bits of one number.
 NO_SPACE, NO_FILES, DIRECTORIES = 2, 4, 16
@@ -55,7 +55,14 @@ def at_cursor(words: Sequence[str]) -> Answer:
     if before[0] in OPTION_WORDS:
         return Answer(_starting(word, _verbs())) if before == ["help"] else Answer()
     verb, rest = (before[0], before[1:]) if before[0] in VERBS else (DEFAULT_VERB, before)
-    return _of_verb(load(verb).params, rest, word)
+    command = load(verb)
+    if hasattr(command, "list_commands"):  # a verb with verbs of its own: gputopo allocate kubelet
+        if not rest:
+            return Answer(_starting(word, command.summaries()))
+        command, rest = below(command, rest[0]), rest[1:]
+        if command is None:
+            return Answer()
+    return _of_verb(command.params, rest, word)
 
 
 def _first(word: str) -> Answer:
@@ -143,6 +150,9 @@ def _values(parameter: Any, word: str) -> Answer:
     choices = getattr(parameter.type, "choices", None)
     if choices:
         return Answer(_starting(word, ((str(choice), "") for choice in choices)))
+    for name in parameter.opts:
+        if name in WORDS:
+            return Answer(_starting(word, ((one, "") for one in WORDS[name])))
     kind = VALUES.get(parameter.metavar or "")
     return kind(word) if kind is not None else Answer((), 0)
 
@@ -207,6 +217,23 @@ def _with(word: str) -> Answer:
     return _listed(word, ((what, "") for what in WITH))
 
 
+def _nothing(word: str) -> Answer:
+    """A number or a name that only the user knows."""
+    return Answer()
+
+
+# Words that upstream gives these options.
+WORDS: dict[str, tuple[str, ...]] = {
+    "--topology-manager-policy": ("none", "best-effort", "restricted", "single-numa-node"),
+    "--topology-manager-scope": ("container", "pod"),
+    "--topology-manager-policy-options": ("prefer-closest-numa-nodes=true", "max-allowable-numa-nodes="),
+    "--cpu-manager-policy": ("none", "static"),
+    "--memory-manager-policy": ("None", "Static"),
+    "--shared-devices-allocation-policy": ("distributed", "packed"),
+    "--mig-strategy": ("none", "single", "mixed"),
+    "--gpu-partition-policy": ("Honor", "Prefer"),
+    "--gpu-scheduler-policy": ("binpack", "spread", "topology-aware"),
+}
 VALUES: dict[str, Callable[[str], Answer]] = {
     "[SOURCE]...": _sources,
     "[CODE]": lambda word: Answer(_rules(word)),
@@ -217,6 +244,10 @@ VALUES: dict[str, Callable[[str], Answer]] = {
     "FILE": lambda word: Answer((), 0),
     "DIR": lambda word: Answer((), DIRECTORIES),
     "KEY=VALUE": lambda word: Answer(_starting(word, (("sockets=numa", "Each NUMA node is a socket."),))),
-    "SECONDS": lambda word: Answer(),
-    "SALT": lambda word: Answer(),
+    "FILE|NAME": lambda word: Answer((), 0),
+    "FILE|hgx": lambda word: Answer(_starting(word, (("hgx", "The partitions of an HGX board."),)), 0),
+    **dict.fromkeys(
+        ("SECONDS", "SALT", "N", "N,N,...", "SET", "KEY", "VERSION", "V", "NAME", "SIZE", "MODEL", "KEY=VALUE,..."),
+        _nothing,
+    ),
 }

@@ -45,7 +45,7 @@ def command(
     if not sources:
         from gputopo.inspection import inspect_reading
 
-        reading = _read_live(root, driver_root, options.checked_timeout(timeout), as_format, quiet)
+        reading = read_live(root, driver_root, options.checked_timeout(timeout), as_format, quiet)
         inspections = (inspect_reading(reading, assume=assumed, select=selected, ignore=ignored),)
     elif root is not None or driver_root is not None:
         option = "--root" if root is not None else "--driver-root"
@@ -54,7 +54,7 @@ def command(
         from gputopo.inspection import inspect
 
         inspections = inspect(
-            _pieces(sources, options.checked_timeout(timeout), quiet), as_format=as_format, merge=merge, each=each,
+            open_pieces(sources, options.checked_timeout(timeout), quiet), as_format=as_format, merge=merge, each=each,
             assume=assumed, select=selected, ignore=ignored,
         )  # fmt: skip
     if form == "text":
@@ -71,7 +71,7 @@ def command(
     return int(_fails(inspections, fail_on))
 
 
-def _pieces(specs: Sequence[str], timeout: float, quiet: bool) -> tuple[Piece, ...]:
+def open_pieces(specs: Sequence[str], timeout: float, quiet: bool) -> tuple[Piece, ...]:
     import sys
 
     from gputopo.evidence.open import open_sources
@@ -86,7 +86,7 @@ def _pieces(specs: Sequence[str], timeout: float, quiet: bool) -> tuple[Piece, .
     )
 
 
-def _read_live(
+def read_live(
     root: str | None, driver_root: str | None, timeout: float, as_format: str | None, quiet: bool
 ) -> Reading:  # fmt: skip
     from gputopo.evidence.live.node import read

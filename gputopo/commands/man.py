@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gputopo.cli import VERBS, group, load
+from gputopo.cli import commands, group
 from gputopo.parsers.formats import FORMATS
 from gputopo.version import __version__
 
@@ -52,8 +52,8 @@ def page() -> str:
         marked("Errors are one line, `gputopo: error: WHAT (WHERE)`, and at most one more, `hint: NEXT STEP`."),
         ".SH VERBS",
     ]
-    for verb in VERBS:
-        lines += _verb(verb)
+    for words, command in commands():
+        lines += _verb(words, command)
     lines += [".SH FORMATS", "What can be read; the ids are for", r"\fB\-\-as\fR.", *_formats()]
     lines += [".SH EXIT STATUS", *_tagged((str(code), plain(said)) for code, said in EXIT_CODES)]
     lines += [".SH ENVIRONMENT", *_tagged((bold(name), plain(said)) for name, said in ENVIRONMENT)]
@@ -92,11 +92,9 @@ def marked(text: str) -> str:
 
 
 def _synopsis() -> Iterator[str]:
-    for verb in VERBS:
-        name = "[inspect]" if verb == "inspect" else verb
-        arguments = "".join(
-            f" {_italic(one.metavar)}" for one in load(verb).params if one.param_type_name == "argument"
-        )
+    for words, command in commands():
+        name = "[inspect]" if words == "inspect" else words
+        arguments = "".join(f" {_italic(one.metavar)}" for one in command.params if one.param_type_name == "argument")
         yield f"{bold('gputopo')} {bold(name)} [{_italic('OPTIONS')}]{arguments}"
         yield ".br"
     yield f"{bold('gputopo')} {bold('help')} [{_italic('VERB')}]"
@@ -104,9 +102,8 @@ def _synopsis() -> Iterator[str]:
     yield f"{bold('gputopo')} {bold('--version')}"
 
 
-def _verb(verb: str) -> Iterator[str]:
-    command = load(verb)
-    yield f'.SS "gputopo {verb}"'
+def _verb(words: str, command: Any) -> Iterator[str]:
+    yield f'.SS "gputopo {words}"'
     yield from _paragraphs(command.help)
     for one in command.params:
         yield ".TP"

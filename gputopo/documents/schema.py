@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from gputopo.documents import shape
+from gputopo.documents import allocation, forecast, shape
 from gputopo.documents.forms import REQUIRED, Schema
 from gputopo.errors import GputopoError
 
@@ -18,7 +18,14 @@ _FOLDER = Path(__file__).resolve().parents[2] / "docs" / "schema"
 
 def schemas() -> dict[str, Schema]:
     """The schema of each kind."""
-    return {shape.KIND: schema(), shape.LIST_KIND: _list_schema()}
+    made = {shape.KIND: schema(), shape.LIST_KIND: _list_schema()}
+    for kind, list_kind, (one, defs) in (
+        (allocation.KIND, allocation.LIST_KIND, allocation.parts()),
+        (forecast.KIND, forecast.LIST_KIND, forecast.parts()),
+    ):
+        made[kind] = {**_head(kind), **one, "$defs": defs}
+        made[list_kind] = _list_of(list_kind, kind, one, defs)
+    return made
 
 
 def schema() -> Schema:
@@ -29,16 +36,20 @@ def schema() -> Schema:
 
 def _list_schema() -> Schema:
     node, defs = _node()
+    return _list_of(shape.LIST_KIND, shape.KIND, node, defs)
+
+
+def _list_of(list_kind: str, kind: str, item: Schema, defs: dict[str, Schema]) -> Schema:
     return {
-        **_head(shape.LIST_KIND),
+        **_head(list_kind),
         "type": "object",
         "properties": {
             "apiVersion": {"const": shape.API_VERSION},
-            "kind": {"const": shape.LIST_KIND},
-            "items": {"type": "array", "items": {"$ref": f"#/$defs/{shape.KIND}"}},
+            "kind": {"const": list_kind},
+            "items": {"type": "array", "items": {"$ref": f"#/$defs/{kind}"}},
         },
         "required": ["apiVersion", "kind", "items"],
-        "$defs": {shape.KIND: node, **defs},
+        "$defs": {kind: item, **defs},
     }
 
 

@@ -1,0 +1,86 @@
+"""The device plugin's configuration from its file, a ConfigMap's key or a ClusterPolicy, under the options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gputopo.errors import GputopoError
+
+if TYPE_CHECKING:
+    from gputopo.allocate.device_plugin.config import PluginConfig
+    from gputopo.parsers.plugin_config import PluginConfigDocument
+
+_DEFAULT_KEY = "default"
+
+
+class Chosen(NamedTuple):
+    config: PluginConfig
+    notes: tuple[str, ...]  # what is assumed or without effect
+
+
+def read_configs(text: str, name: str) -> tuple[PluginConfigDocument, ...]:
+    """Raises GputopoError."""
+    from gputopo.parsers.plugin_config import parse
+    from gputopo.parsers.unreadable import Unreadable
+
+    try:
+        return parse(text)
+    except Unreadable as error:
+        raise GputopoError(error.what, name, error.hint) from error
+
+
+def choose(
+    configs: Sequence[PluginConfigDocument], key: str | None, mig_strategy: str | None, shared_policy: str | None
+) -> Chosen:  # fmt: skip
+    """Raises GputopoError for a key that is not there, Refused where the plugin would not start."""
+    from gputopo.allocate.device_plugin.config import PluginConfig, read_config, validate
+
+    notes: list[str] = []
+    config = PluginConfig()
+    policies = [one for one in configs if one.kind == "ClusterPolicy"]
+    files = [one for one in configs if one.kind != "ClusterPolicy"]
+    if policies:
+        config, _ = read_config(policies[0].document)
+        notes.append("ClusterPolicy: what the operator sets beside it (CDI, driver roots) is not looked at")
+        if policies[0].refers_to and not files:
+            notes.append(f"the ClusterPolicy names the ConfigMap {policies[0].refers_to}, which was not given")
+    if files:
+        document, note = _keyed(files, key)
+        config, ignored = read_config(_over(document, policies[0].document) if policies else document)
+        notes += note
+        if ignored:
+            notes.append(f"without effect in the configuration: {', '.join(ignored)}")
+    elif key is not None:
+        raise GputopoError("there is no ConfigMap to choose a key of", "--config-key", "--plugin-config FILE")
+    if mig_strategy is not None:
+        config = config._replace(mig_strategy=mig_strategy)
+    if shared_policy is not None:
+        config = config._replace(shared_policy=shared_policy)
+    validate(config)
+    return Chosen(config, tuple(notes))
+
+
+def _over(document: Mapping[str, Any], policy: Mapping[str, Any]) -> dict[str, Any]:
+    """The operator sets environment variables, and those win over the file."""
+    own, above = document.get("flags") or {}, policy["flags"]
+    if not isinstance(own, dict) or not isinstance(own.get("plugin") or {}, dict):
+        return dict(document)  # refused where it is read
+    plugin = {**(own.get("plugin") or {}), **above.get("plugin", {})}
+    return {**document, "flags": {**own, **above, "plugin": plugin}}
+
+
+def _keyed(files: Sequence[PluginConfigDocument], key: str | None) -> tuple[dict[str, Any], list[str]]:
+    """As the config manager chooses: the label's key, else `default`, else the only one."""
+    keys = {one.key: one.document for one in files}
+    if key is not None:
+        if key not in keys:
+            raise GputopoError(f"no such key: {key}", "--config-key", f"it has {', '.join(filter(None, keys))}")
+        return keys[key], []
+    if _DEFAULT_KEY in keys and len(keys) > 1:
+        return keys[_DEFAULT_KEY], [f"the node has no label nvidia.com/device-plugin.config: key {_DEFAULT_KEY}"]
+    if len(keys) == 1:
+        return next(iter(keys.values())), []
+    raise GputopoError(
+        f"which key? {', '.join(keys)}", "--config-key", "the node's label nvidia.com/device-plugin.config names it"
+    )

@@ -1,0 +1,183 @@
+"""`allocate sequence` as blocks: a line an event, then the first that goes wrong and what would avoid it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gputopo.allocate.device_plugin.explain import Grouping, grouping
+from gputopo.allocate.device_plugin.units import label
+from gputopo.allocate.device_plugin.why import set_name
+from gputopo.allocate.sequence.events import End, Start
+from gputopo.allocate.sequence.forecast import ALWAYS, NEVER, Forecast, Told
+from gputopo.allocate.sequence.orders import Order
+from gputopo.allocate.state import State
+from gputopo.reports.blocks import Blank, Block, Cell, Column, KeyValue, Note, Notes, Row, Table, cell
+from gputopo.rules.wording import counted
+
+_SHOWN_SETS, _SHOWN_FREE, _SHOWN_ORDERS = 3, 3, 4
+
+
+def blocks(
+    forecast: Forecast, *, node: str | None, resource: str, assumed: Sequence[tuple[str, str]] = (),
+    verbose: bool = False, quiet: bool = False,
+) -> tuple[Block, ...]:  # fmt: skip
+    """`assumed`: (text, what settles it)."""
+    groups = grouping(forecast.start.node, forecast.start.units)
+    where = f" on {node}" if node else ""
+    head = (
+        cell(f"{resource}, {counted(len(forecast.start.free), 'unit')} free{where}", "strong"),
+        cell(f"{forecast.mechanism} {forecast.version}"),
+    )
+    made: list[Block] = [Table("", head, (), ()), Blank(), _table(forecast, groups, verbose=verbose), Blank()]
+    made += _first(forecast)
+    made += _orders(forecast, verbose=verbose)
+    made += _placement(forecast)
+    made += _repair(forecast)
+    if not quiet:
+        notes = tuple(Note(cell(text), settle) for text, settle in assumed)
+        if notes:
+            made += [Blank(), Notes("ASSUMED", notes)]
+        made.append(KeyValue("more", (cell("-v (all sets) | -o json | gputopo allocate device-plugin -c N", "dim"),),
+                             role="dim"))  # fmt: skip
+    return tuple(made)
+
+
+def _table(forecast: Forecast, groups: Grouping | None, *, verbose: bool) -> Table:
+    free_by = f"FREE BY {groups.noun.upper()}" if groups is not None else "FREE"
+    rows = [Row((cell("EVENT", "dim"), cell("VERDICT", "dim"), cell("CAN GET", "dim"), cell(free_by, "dim")))]
+    for told in forecast.told:
+        can_get, free = _can_get(forecast, told, verbose), _free(told, groups)
+        rows.append(Row((cell(_event(told)), _verdict(told), cell(can_get), cell(free))))
+    return Table("", (), (Column(), Column(), Column(fold=True), Column(fold=True)), tuple(rows), 0)
+
+
+def _event(told: Told) -> str:
+    event = told.event
+    return f"{event.owner} ends" if isinstance(event, End) else f"{event.owner} asks for {event.size}"
+
+
+def _verdict(told: Told) -> Cell:
+    if isinstance(told.event, End):
+        return ()
+    if told.refused == ALWAYS:
+        return cell("refused", "error")
+    if told.split == ALWAYS:
+        return cell("split", "warning")
+    if told.refused != NEVER:
+        return cell("can be refused", "error")
+    if told.split != NEVER:
+        return cell("can be split", "warning")
+    return cell("ok" if told.complete else "ok so far")
+
+
+def _can_get(forecast: Forecast, told: Told, verbose: bool) -> str:
+    """Those that are split first: they are what one looks for."""
+    sets = list(dict.fromkeys((*told.split_sets, *told.sets)))
+    most = len(sets) if verbose else _SHOWN_SETS
+    shown = [_named(forecast.start, one) for one in sets[:most]]
+    if len(sets) > most:
+        shown.append(f"... {len(sets)} in all")
+    return " ".join(shown)
+
+
+def _named(state: State, devices: Iterable[str]) -> str:
+    return set_name([label(state.node, one) for one in devices])
+
+
+def _free(told: Told, groups: Grouping | None) -> str:
+    """`3+4 or 4+3`: how many are free in each group, in every state that can be."""
+    found = dict.fromkeys(_counts(state, groups) for state in told.states)
+    shown = list(found)[:_SHOWN_FREE]
+    more = f" or {len(found) - _SHOWN_FREE} other ways" if len(found) > _SHOWN_FREE else ""
+    return " or ".join(shown) + more
+
+
+def _counts(state: State, groups: Grouping | None) -> str:
+    if groups is None:
+        return str(len(state.free))
+    names = sorted(set(groups.of.values()), key=lambda one: (len(one), one))
+    own = [groups.of.get(one, "") for one in state.free]
+    return "+".join(str(own.count(name)) for name in names)
+
+
+def _first(forecast: Forecast) -> list[Block]:
+    first = forecast.first
+    if first is None:
+        whole = all(told.complete for told in forecast.told)
+        text = "nothing goes wrong, whatever is picked" if whole else "nothing found, but not all states were followed"
+        return [KeyValue("FIRST", (cell(text),))]
+    what = []
+    if first.refused != NEVER:
+        reason = f" ({first.reason})" if first.reason else ""
+        what.append(("is refused" if first.refused == ALWAYS else "can be refused") + reason)
+    if first.split != NEVER:
+        how = "gets" if first.split == ALWAYS else "can get"
+        what.append(f"{how} a set that is worse than the best on an empty node")
+    made: list[Block] = [KeyValue("FIRST", (cell(f"{first.event.owner} {' or '.join(what)}"),))]
+    if first.split_sets:
+        made.append(KeyValue("", (cell(f"as {_named(forecast.start, first.split_sets[0])}"),)))
+    return made
+
+
+def _orders(forecast: Forecast, *, verbose: bool) -> list[Block]:
+    if len(forecast.orders) < 2:
+        return []
+    clean = forecast.clean_orders
+    tried = counted(len(forecast.orders), "order")
+    tried += "" if forecast.orders_complete else " tried (--all-orders tries more)"
+    if clean:
+        most = len(clean) if verbose else _SHOWN_ORDERS
+        shown = "   ".join(_order(one) for one in clean[:most])
+        more = f"   and {len(clean) - most} more (-v)" if len(clean) > most else ""
+        text = f"{len(clean)} of {tried} never go wrong: {shown}{more}"
+        return [KeyValue("ORDER", (cell(text),))]
+    best = forecast.best_order
+    trouble = [f"{best.refused} may be refused"] if best.refused else []
+    trouble += [f"{best.split} may be split"] if best.split else []
+    return [KeyValue("ORDER", (cell(f"none of {tried} is safe; best: {_order(best)} ({', '.join(trouble)})"),))]
+
+
+def _order(order: Order) -> str:
+    return ",".join(str(one.size) for one in order.starts)
+
+
+def _placement(forecast: Forecast) -> list[Block]:
+    if forecast.first is None:
+        return []
+    if forecast.placement is None:
+        asked = sum(told.event.size for told in forecast.told if isinstance(told.event, Start))
+        free = len(forecast.start.free)
+        if asked > free:
+            return [KeyValue("PLACE", (cell(f"none: {asked} are asked for, {free} are free"),))]
+        return [KeyValue("PLACE", (cell("no placement gives every pod a best set"),))]
+    order = {told.event.owner: at for at, told in enumerate(forecast.told)}
+    parts = sorted(forecast.placement.items(), key=lambda item: order.get(item[0], 0))
+    said = tuple(cell(f"{owner} {_named(forecast.start, devices)}") for owner, devices in parts)
+    return [KeyValue("PLACE", (cell("all would fit well so:"), *said))]
+
+
+def _repair(forecast: Forecast) -> list[Block]:
+    repair = forecast.repair
+    if repair is None:
+        return []
+    start = forecast.start
+    held = "   ".join(f"{one.owner} {_named(start, one.devices)}" for one in repair.before.held)
+    made: list[Block] = [KeyValue("REPAIR", (cell(f"if it came to {held}:"),))]
+    plan = repair.plan
+    if plan is None:
+        made.append(KeyValue("", (cell(f"no restart of up to 5 pods gives {repair.target} a best set for certain"),)))
+        return made
+    first, *others = plan.start
+    delete = " and ".join(plan.delete)
+    text = f"delete {delete}; start {first.owner} first: {_answers(start, first.sets)}"
+    made.append(KeyValue("", (cell(text),)))
+    made += [KeyValue("", (cell(f"then {one.owner}: {_answers(start, one.sets)}"),)) for one in others]
+    made.append(KeyValue("", (cell("checked by asking the mechanism again in every state on the way", "dim"),)))
+    return made
+
+
+def _answers(state: State, sets: Sequence[tuple[str, ...]]) -> str:
+    if len(sets) == 1:
+        return f"{_named(state, sets[0])} is then the only answer"
+    shown = " ".join(_named(state, one) for one in sets[:_SHOWN_SETS])
+    return f"one of {shown}" + (f" ... {len(sets)} in all" if len(sets) > _SHOWN_SETS else "")
