@@ -65,8 +65,9 @@ bench: $(STAMP)
 	@$(BIN)/python bench/startup.py
 	@$(BIN)/python bench/allocate.py
 
+# The real code as referee: needs Go, fetches its modules. COUNT questions a mechanism, SEED to draw them again.
 conformance: $(STAMP)
-	@echo "conformance: empty for now; no simulator is here yet whose upstream could be run"
+	@$(BIN)/python -m conformance.run --count $(or $(COUNT),20000) $(if $(SEED),--seed $(SEED))
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -18,7 +18,7 @@ from gputopo.allocate.kubelet.device_manager import Resource
 from gputopo.allocate.kubelet.machine import Cpu, Machine
 from gputopo.allocate.kubelet.numa_mask import bits
 from gputopo.allocate.kubelet.pod import Container, Pod
-from gputopo.allocate.kubelet.releases import DEFAULT, Release
+from gputopo.allocate.kubelet.releases import DEFAULT, Release, parse
 from gputopo.allocate.kubelet.startup import Refused, Settings, kubelet
 from gputopo.terms.cpu_set import CpuSet
 from gputopo.terms.quantity import quantity
@@ -85,7 +85,7 @@ def answer(case: KubeletCase) -> Answered:
 
 def compare(expected: dict[str, Any], got: Answered) -> list[str]:
     if "start_error" in expected:
-        named = {f"topologymanager: {text}" for text in got.start_errors}
+        named = {f"{manager}manager: {text}" for manager in ("topology", "cpu", "memory") for text in got.start_errors}
         return [] if expected["start_error"] in named else [f"start_error: {expected['start_error']}, ours {named}"]
     return [f"start_error: none recorded, ours {got.start_errors}"] if got.start_errors else got.differences
 
@@ -134,8 +134,9 @@ def settings(row: dict[str, Any]) -> Settings:
     assert reserved is not None
     kib = row["mem_reserved_mib_per_numa"] * _MIB
     return Settings(
-        Release(DEFAULT), row["policy"], row["scope"], row["options"], row["cpu_policy"], row["cpu_options"],
+        release(row), row["policy"], row["scope"], row["options"], row["cpu_policy"], row["cpu_options"],
         reserved.mask, 0, row["mem_policy"], {node: {"memory": kib} for node in machine(row).numa_ids},
+        row.get("feature_gates", {}),
     )  # fmt: skip
 
 
@@ -144,16 +145,24 @@ def machine(row: dict[str, Any]) -> Machine:
     of = row["machine"]
     with_cpus = of["sockets"] * of["numa_per_socket"]
     cores = with_cpus * of["cores_per_numa"]
+    cache = of.get("cores_per_uncore_cache")
     cpus = tuple(
-        Cpu(core + thread * cores, node, node // of["numa_per_socket"], core)
+        Cpu(core + thread * cores, node, node // of["numa_per_socket"], core, core // cache if cache else None)
         for core in range(cores)
         for node in (core // of["cores_per_numa"],)
         for thread in range(of["threads"])
     )
-    memory = {node: {"memory": of["mem_mib_per_numa"] * _MIB} for node in range(with_cpus)}
     ids = tuple(range(with_cpus + of.get("cpuless_nodes", 0)))
+    huge = of.get("hugepages_per_numa", {}).items()
+    pages = {f"hugepages-{size}": int(quantity(size)) * count for size, count in huge}
+    memory = {node: {"memory": of["mem_mib_per_numa"] * _MIB, **pages} for node in ids}
     distances = {node: tuple(line) for node, line in zip(ids, of["distances"])}
     return Machine(ids, cpus, distances, memory)
+
+
+def release(row: dict[str, Any]) -> Release:
+    """Of fresh questions; the recorded cases name none."""
+    return parse(row.get("release", "")) or Release(DEFAULT)
 
 
 def read_pod(step: dict[str, Any]) -> Pod:

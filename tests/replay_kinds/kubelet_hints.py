@@ -8,7 +8,7 @@ from typing import Any
 
 from gputopo.allocate.kubelet.device_hints import Device, resource_hints
 from gputopo.allocate.kubelet.hints import ResourceHints
-from gputopo.allocate.kubelet.releases import DEFAULT, Release
+from gputopo.allocate.kubelet.releases import DEFAULT, Release, parse
 from tests.replay_kinds.kubelet_merge import shown
 from tests.replay_kinds.kubelet_rows import KubeletCase, rows
 
@@ -23,7 +23,8 @@ def cases(path: Path) -> Iterator[KubeletCase]:
 def answer(case: KubeletCase) -> ResourceHints:
     row = case.row
     return resource_hints(
-        row["nodes"], devices(row["devices"]), row["available"], row["reusable"], row["request"], Release(DEFAULT)
+        row["nodes"], devices(row["devices"]), row["available"], row["reusable"], row["request"],
+        parse(row.get("release", "")) or Release(DEFAULT),
     )
 
 

@@ -1,0 +1,133 @@
+"""The referee over the real upstream code: its questions, its recorded files, and that it is itself right.
+
+A program is built only by `make conformance`, since its modules are fetched and compile for minutes. Where one
+is there, the answers recorded beside another build of the same code have to come out of it again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from itertools import islice
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from conformance import gobuild, records, run
+from conformance.gobuild import GPUALLOCATOR, KUBELET, Program
+from tests.replay_kinds import KINDS
+
+ROOT = Path(__file__).parents[1]
+SHARED = Path(os.environ.get("GPUTOPO_SHARED") or ROOT.parent / "shared")
+
+
+def built(program: Program) -> Path:
+    """The program over the newest release; skips where it would have to be fetched and compiled first."""
+    if shutil.which("go") is None:
+        pytest.skip("go is not installed")
+    if not gobuild.is_built(program, version := gobuild.RELEASES[program][-1]):
+        pytest.skip(f"{program.folder} {version} is not built yet: make conformance")
+    return gobuild.build(program, version)
+
+
+def recorded(path: str) -> Path:
+    if not (SHARED / path).exists():
+        pytest.skip(f"no recorded answers at {SHARED / path}; set GPUTOPO_SHARED")
+    return SHARED / path
+
+
+@pytest.mark.parametrize("name", sorted(run.MECHANISMS))
+def test_a_seed_draws_the_same_questions_again(name: str) -> None:
+    first, again, other = (run.draw(name, 60, seed) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+    assert sum(run.size(question) for question in first) >= 60
+
+
+def test_admissions_hold_what_the_recorded_cases_lack() -> None:
+    questions = run.draw("kubelet-admit", 1500, 3)
+    options = [question["cpu_options"] for question in questions]
+    limits = [
+        name for question in questions for step in question["steps"]
+        for container in step.get("containers", ()) for name in container["limits"]
+    ]  # fmt: skip
+    modes = {one["preferred"] for question in questions for one in question["resources"].values()}
+    assert sum("align-by-socket" in given for given in options) > 100
+    assert sum({"full-pcpus-only", "distribute-cpus-across-numa"} <= given.keys() for given in options) > 30
+    assert {"hugepages-2Mi", "hugepages-1Gi"} <= set(limits)
+    assert modes == {"first", "last", "off", "short", "empty", "outside", "error"}
+
+
+def test_device_questions_are_well_formed() -> None:
+    for question in run.draw("kubelet-hints", 300, 4):
+        assert question["devices"].keys() >= set(question["reusable"]) | set(question["available"])
+    for question in run.draw("kubelet-allocate", 300, 4):
+        assert set(question["reusable"]) <= set(question["allocated"]) <= question["devices"].keys()
+
+
+def test_recorded_files_keep_question_and_answer_apart() -> None:
+    questions = [{"id": "a", "kind": "admit", "runs": 9}, {"id": "b", "kind": "admit", "runs": 9}]
+    answers = [{"expect": {"steps": []}, "varies": False}, {"expect": {"steps": [1]}, "varies": True}]
+    files = records.kubelet(questions, answers, "v1.37.2")
+    first = json.loads(files["admit.jsonl"])
+    assert first == {"id": "a", "kind": "admit", "release": "1.37.2", "expect": {"steps": []}}
+    assert json.loads(files["admit-nondeterministic.jsonl"])["id"] == "b"
+
+
+@pytest.mark.skipif("kubelet-admit" not in KINDS, reason="no kind kubelet-admit yet")
+def test_every_mechanism_is_a_kind_of_replay() -> None:
+    assert run.MECHANISMS.keys() <= KINDS.keys()
+
+
+def test_without_go_it_says_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(gobuild, "BUILD", tmp_path)
+    assert run.main(["--mechanism", "gpuallocator", "--count", "1"]) == 2
+    assert capsys.readouterr().err == "conformance: go is not installed\n"
+
+
+@pytest.mark.parametrize("kind", ["merge", "hints", "allocate", "admit"])
+def test_the_kubelet_program_answers_as_recorded(kind: str) -> None:
+    path = recorded(f"data/kubelet/{kind}.jsonl")
+    program = built(KUBELET)
+    with path.open(encoding="utf-8") as lines:
+        cases = [json.loads(line) for line in islice(lines, 60)]
+    questions = [{key: value for key, value in case.items() if key != "expect"} for case in cases]
+    wrong = [
+        case["id"] for case, got in zip(cases, run.ask(program, questions))
+        if records.comparable(case) != records.comparable(got)
+    ]  # fmt: skip
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", ["node-DGX-1V", "node-PCIe-8-one-bridge", "alias-n13-14-size2"])
+def test_the_gpuallocator_program_answers_as_recorded(name: str) -> None:
+    file: dict[str, Any] = json.loads(recorded(f"data/gpuallocator/{name}.json").read_text(encoding="utf-8"))
+    program = built(GPUALLOCATOR)
+    topologies = file["topologies"][:4]
+    questions = [
+        {"n": one["n"], "links": one["links"], "cases": [case[:4] for case in one["cases"]]} for one in topologies
+    ]
+    for topology, answer in zip(topologies, run.ask(program, questions)):
+        assert [case[4:] for case in topology["cases"]] == [case[:4] for case in answer["cases"]]
+        if "copysafe_result" in topology:
+            assert answer["cases"][0][4] == topology["copysafe_result"]
+
+
+def test_draws_do_not_share_a_generator() -> None:
+    """So that one mechanism can be drawn again alone."""
+    alone = run.draw("kubelet-hints", 5, 9)
+    run.draw("kubelet-merge", 5, 9)
+    assert run.draw("kubelet-hints", 5, 9) == alone
+    assert run.MECHANISMS["kubelet-hints"].draw(Random("9 kubelet-hints"), 5) == alone
+
+
+def test_a_kubelet_of_1_37_or_later_is_built_with_its_own_arguments() -> None:
+    tags = {version: gobuild.tags(KUBELET, version) for version in ("v1.35.4", "v1.36.3", "v1.37.2", "v1.38.0")}
+    assert tags == {"v1.35.4": "", "v1.36.3": "", "v1.37.2": "since_1_37", "v1.38.0": "since_1_37"}
+    assert gobuild.tags(GPUALLOCATOR, "v0.60.0") == ""
