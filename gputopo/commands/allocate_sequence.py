@@ -12,12 +12,13 @@ from gputopo.commands import options, output
 from gputopo.errors import GputopoError
 
 if TYPE_CHECKING:
+    from gputopo.allocate.protocol import Mechanism
     from gputopo.allocate.sequence.events import Event
     from gputopo.allocate.sequence.forecast import Forecast
     from gputopo.topology.node import NodeTopology
 
 RESOURCE = "nvidia.com/gpu"
-_ASSUMED = (("no replicas, no MIG, Topology Manager policy none", "gputopo allocate kubelet"),)
+_PLAIN = "no replicas, no MIG, no exclusive CPUs"
 
 
 def command(
@@ -26,7 +27,15 @@ def command(
         Optional[str],  # noqa: UP045
         typer.Option("--request", metavar="N,N,...", help="GPUs of each pod in order; -2 ends the second one."),
     ] = None,
+    pods: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--pods", metavar="FILE", help="Pods and workloads that start in this order, instead."),
+    ] = None,
     all_orders: Annotated[bool, typer.Option("--all-orders", help="Try every other order of the pods, too.")] = False,
+    topology_manager_policy: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="POLICY", help="The kubelet's, which may refuse a pod; default: none."),
+    ] = None,
     in_use: shared.InUse = None,
     available: shared.Available = None,
     as_format: options.As = None,
@@ -47,11 +56,7 @@ def command(
 
     A set is split when a better one of its size exists on the empty node.
     """
-    from gputopo.allocate.sequence.events import parse_events
-
-    if not request:
-        raise GputopoError("which requests? --request is missing", "--request N,N,...", "--request 1,1,2,4")
-    events = parse_events(request)
+    events = _events(request, pods)
     as_format = options.checked_format(as_format)
     assumed = options.pairs(assume, "--assume")
     nodes = (
@@ -60,7 +65,8 @@ def command(
         if sources
         else shared.live_nodes(root, driver_root, timeout, quiet, assumed)
     )  # fmt: skip
-    made = [(node, _forecast(node, events, available, in_use, all_orders)) for node in nodes]
+    mechanism = _mechanism(topology_manager_policy)
+    made = [(node, _forecast(node, mechanism, events, available, in_use, all_orders)) for node in nodes]
     if form == "text":
         text = _text(made, color, output_file, verbose=verbose, quiet=quiet)
     else:
@@ -69,19 +75,74 @@ def command(
     return max(_exit(forecast) for _, forecast in made)
 
 
+def _events(request: str | None, pods: str | None) -> tuple[Event, ...]:
+    from gputopo.allocate.sequence.events import parse_events
+
+    if (request is None) == (pods is None):
+        what = "which requests? --request or --pods is missing" if pods is None else "--request and --pods exclude \
+one another"
+        raise GputopoError(what, hint="gputopo allocate sequence --request 1,1,2,4")
+    if request is not None:
+        return parse_events(request)
+    assert pods is not None
+    from gputopo.allocate.sequence.pods import MOST_PODS, starts_of
+    from gputopo.parsers.kube_objects import read
+    from gputopo.parsers.unreadable import Unreadable
+    from gputopo.terms.kube_object import WrongShape
+
+    where = f"--pods {pods}"
+    try:
+        found = starts_of(read(shared.read_text(pods, "--pods")), RESOURCE)
+    except Unreadable as error:
+        raise GputopoError(error.what, where, error.hint) from error
+    except WrongShape as error:
+        raise GputopoError(str(error), where) from error
+    if not found:
+        raise GputopoError(f"no pod in it asks for {RESOURCE}", where)
+    if len(found) > MOST_PODS:
+        raise GputopoError(f"{len(found)} pods; {MOST_PODS} are followed at most", where)
+    names = [one.owner for one in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise GputopoError(f"two pods are called {twice}", where)
+    return found
+
+
+def _mechanism(policy: str | None) -> Mechanism:
+    """The device plugin, which is all there is under policy none; else the kubelet that asks it."""
+    from gputopo.allocate.device_plugin.plugin import DevicePlugin
+
+    if policy in (None, "none"):
+        return DevicePlugin()
+    from gputopo.allocate.kubelet.mechanism import KubeletNode
+    from gputopo.allocate.kubelet.merge import POLICIES
+    from gputopo.allocate.kubelet.releases import DEFAULT, Release
+    from gputopo.allocate.kubelet.startup import Settings
+
+    if policy not in POLICIES:
+        raise GputopoError(f"no such policy: {policy}", "--topology-manager-policy", f"one of {', '.join(POLICIES)}")
+    return KubeletNode(Settings(Release(DEFAULT), policy=policy), DevicePlugin())
+
+
 def _forecast(
-    node: NodeTopology, events: Sequence[Event], available: str | None, in_use: str | None, all_orders: bool
+    node: NodeTopology, mechanism: Mechanism, events: Sequence[Event], available: str | None, in_use: str | None,
+    all_orders: bool,
 ) -> Forecast:  # fmt: skip
     from gputopo.allocate.device_plugin.plugin import DevicePlugin
     from gputopo.allocate.sequence.forecast import forecast
     from gputopo.allocate.sequence.walk import Answers
     from gputopo.allocate.state import State
 
-    plugin = DevicePlugin()
-    units = plugin.state(node, RESOURCE).units
+    units = DevicePlugin().state(node, RESOURCE).units
     free, _ = shared.free_units(node, units, available, in_use, None)
-    state = State(node, units, free)
-    return forecast(Answers(plugin, node, RESOURCE), state, events, all_orders=all_orders)
+    return forecast(Answers(mechanism, node, RESOURCE), State(node, units, free), events, all_orders=all_orders)
+
+
+def _assumed(forecast: Forecast) -> tuple[str, ...]:
+    from gputopo.allocate.device_plugin.versions import NEWEST
+
+    kubelet = "Topology Manager policy none" if forecast.mechanism == "device-plugin" else f"kubelet {forecast.version}"
+    return (f"plugin {NEWEST}, {_PLAIN}", kubelet)
 
 
 def _text(
@@ -92,7 +153,7 @@ def _text(
     from gputopo.reports.views.allocate_sequence import blocks
 
     style = Style(*output.place(color, output_file))
-    assumed = ((f"plugin {made[0][1].version}", ""), *_ASSUMED)
+    assumed = [(text, "") for text in _assumed(made[0][1])]
     return "\n".join(
         render(
             blocks(forecast, node=node.name, resource=RESOURCE, assumed=assumed, verbose=verbose, quiet=quiet), style
@@ -105,10 +166,13 @@ def _document(made: Sequence[tuple[NodeTopology, Forecast]], form: str) -> str:
     from gputopo.documents.forecast import encode, encode_list
     from gputopo.topology.node import NoteAssumption
 
-    assumptions = [NoteAssumption((), text, None) for text, _ in _ASSUMED]
     items = [
-        encode(forecast, node=node.name, resource=RESOURCE, assumptions=assumptions) for node, forecast in made
-    ]
+        encode(
+            forecast, node=node.name, resource=RESOURCE,
+            assumptions=[NoteAssumption(("node",), text, None) for text in _assumed(forecast)],
+        )
+        for node, forecast in made
+    ]  # fmt: skip
     document: dict[str, Any] = items[0] if len(items) == 1 else encode_list(items)
     if form == "json":
         from gputopo.reports.json import render
