@@ -37,7 +37,7 @@ Document = dict[str, Any]
 
 _text, _flag, _whole, _number = (nullable(form) for form in (text, flag, whole, number))
 _weakest = nullable(record(Weakest, "Weakest", Field("a", text), Field("b", text), Field("level", text)))
-_outcome = record(
+OUTCOME = record(
     Outcome, "Outcome",
     Field("gpus", many(text)), Field("devices", many(text)), Field("score", _number),
     Field("packages", nullable(many(text))), Field("numaNodes", nullable(many(whole)), "numa_nodes"),
@@ -46,7 +46,7 @@ _outcome = record(
     Field("memoryNodes", nullable(many(whole)), "memory_nodes"),
     Field("defect", _text, absent=None, terse=True),
 )  # fmt: skip
-_family = record(
+FAMILY = record(
     Family, "Family",
     Field("forced", many(text)), Field("choose", whole), Field("of", many(text)),
     Field("times", whole, absent=1, terse=True),
@@ -67,7 +67,7 @@ _pair_score = record(
     model.PairScore, "PairScore",
     Field("a", text), Field("b", text), Field("score", _number), Field("terms", _terms),
 )  # fmt: skip
-_request = record(
+REQUEST = record(
     Request, "Request",
     Field("resource", text), Field("count", whole, "size"), Field("mustInclude", many(text), "required"),
     Field("cpus", _whole), Field("memoryBytes", _whole, "memory_bytes"),
@@ -98,8 +98,8 @@ _best = nullable(record(
 _after = nullable(record(After, "After", Field("free", nullable(many(text))), Field("largest", _whole)))
 _FIELDS: tuple[tuple[str, Form], ...] = (
     ("mechanism", text), ("version", text), ("node", _text), ("unit", choice("gpu", "mig", "replica")),
-    ("request", _request), ("admitted", _flag), ("reason", _text), ("message", _text), ("outcomes", many(_outcome)),
-    ("outcomesComplete", flag), ("families", many(_family)), ("scores", many(_pair_score)), ("best", _best),
+    ("request", REQUEST), ("admitted", _flag), ("reason", _text), ("message", _text), ("outcomes", many(OUTCOME)),
+    ("outcomesComplete", flag), ("families", many(FAMILY)), ("scores", many(_pair_score)), ("best", _best),
     ("claims", many(mapping(anything))), ("nodeSelector", nullable(mapping(anything))), ("why", many(text)),
     ("after", _after), ("assumptions", many(_assumption)), ("findings", shape.findings),
 )  # fmt: skip

@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from gputopo.documents import allocation, forecast, shape
+from gputopo.documents import allocation, allocation_comparison, forecast, shape
 from gputopo.documents.forms import REQUIRED, Schema
 from gputopo.errors import GputopoError
 
@@ -21,6 +21,7 @@ def schemas() -> dict[str, Schema]:
     made = {shape.KIND: schema(), shape.LIST_KIND: _list_schema()}
     for kind, list_kind, (one, defs) in (
         (allocation.KIND, allocation.LIST_KIND, allocation.parts()),
+        (allocation_comparison.KIND, allocation_comparison.LIST_KIND, allocation_comparison.parts()),
         (forecast.KIND, forecast.LIST_KIND, forecast.parts()),
     ):
         made[kind] = {**_head(kind), **one, "$defs": defs}

@@ -11,10 +11,12 @@ from gputopo.allocate.kubelet import from_node
 from gputopo.allocate.kubelet.admission import Kubelet, Traced, admit, providers_hints
 from gputopo.allocate.kubelet.admission import State as KubeletState
 from gputopo.allocate.kubelet.device_choice import Choice
+from gputopo.allocate.kubelet.device_hints import Device
 from gputopo.allocate.kubelet.device_manager import DeviceState, Ids, Resource
 from gputopo.allocate.kubelet.explain import lines, mask_text, refusal
 from gputopo.allocate.kubelet.from_node import Undecided
 from gputopo.allocate.kubelet.frozen_map import FrozenMap
+from gputopo.allocate.kubelet.machine import Machine
 from gputopo.allocate.kubelet.memory_state import Bank, MemoryState
 from gputopo.allocate.kubelet.merge import NONE
 from gputopo.allocate.kubelet.numa_mask import bits
@@ -130,8 +132,12 @@ def _start(
 ) -> tuple[Kubelet, KubeletState, tuple[NoteAssumption, ...]]:  # fmt: skip
     settings = asked.settings
     static, pinned = settings.cpu_policy == "static", settings.memory_policy == "Static"
-    seen = from_node.machine(state.node, cpus=static, memory=pinned)
-    places = from_node.devices(state.node, state.units)
+    if settings.policy == NONE and not (static or pinned):  # nobody looks at NUMA nodes
+        seen = from_node.Seen(Machine((0,), ()), ())
+        places = {unit: Device(None, True) for unit in state.units}
+    else:
+        seen = from_node.machine(state.node, cpus=static, memory=pinned)
+        places = from_node.devices(state.node, state.units)
     plugin = plugin_of(asked.plugin, state, request.resource) if asked.plugin is not None else None
     made, fresh = kubelet(settings, seen.machine, {request.resource: Resource(places, plugin)})
     return made, _in_use(fresh, state, request.resource), seen.assumptions
