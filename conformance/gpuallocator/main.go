@@ -3,7 +3,9 @@
 //	{"n", "links": [[i, j, [type, ...]], ...], "cases": [[available, required, size, policy], ...]}
 //	{"n", "links", "available", "required", "size", "orders": true}   BestEffort for every order of available
 //
-// One answer a line: {"cases": [[result, partition_score, set_score, partitions, copysafe], ...]} or
+//	{"n", "links", "sizes": [size, ...]}                               how long BestEffort takes, all available
+//
+// One answer a line: {"seconds": [s, ...]}, {"cases": [[result, partition_score, set_score, partitions, copysafe], ...]} or
 // {"orders", "outcomes": {"[sorted]": orders that gave it}}.
 package main
 
@@ -14,6 +16,7 @@ import (
 	"os"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/NVIDIA/go-gpuallocator/gpuallocator"
 )
@@ -26,6 +29,7 @@ type question struct {
 	Required  []int       `json:"required"`
 	Size      int         `json:"size"`
 	Orders    bool        `json:"orders"`
+	Sizes     []int       `json:"sizes"`
 }
 
 type link gpuallocator.Link
@@ -74,11 +78,25 @@ func (q question) answer() map[string]any {
 	if q.Orders {
 		return everyOrder(devices, q.Available, q.Required, q.Size)
 	}
+	if q.Sizes != nil {
+		return map[string]any{"seconds": timed(devices, q.Sizes)}
+	}
 	answers := [][]any{}
 	for _, one := range q.Cases {
 		answers = append(answers, one.answer(devices))
 	}
 	return map[string]any{"cases": answers}
+}
+
+// timed gives wall seconds of one call each, the devices in order.
+func timed(devices gpuallocator.DeviceList, sizes []int) []float64 {
+	seconds := []float64{}
+	for _, size := range sizes {
+		start := time.Now()
+		gpuallocator.NewBestEffortPolicy().Allocate(devices, nil, size)
+		seconds = append(seconds, time.Since(start).Seconds())
+	}
+	return seconds
 }
 
 func (c askedCase) answer(devices gpuallocator.DeviceList) []any {
