@@ -1,8 +1,8 @@
 """`kind: Forecast`: what a sequence of pods leaves behind.
 
     events[]:  event start|end, owner, count, refused and split never|sometimes|always, sets, splitSets,
-               reason, after.free: the free units in every state that can be; of states that differ only
-               in GPUs wired alike, one
+               reason, after[]: what is free, by NUMA node, and which NVLink islands are whole, in every
+               state that can be; of states that differ only in GPUs wired alike, one
     firstTrouble: index into events; orders: those tried and those without trouble; placement: a good set
     for each pod; repair: {state, target, delete, start: [{owner, sets}]}
 """
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from gputopo.allocate.sequence.events import End, Start
 from gputopo.allocate.sequence.forecast import ALWAYS, NEVER, SOMETIMES, Forecast, Told
+from gputopo.allocate.sequence.leftover import Leftover, leftover
 from gputopo.allocate.sequence.orders import Order
 from gputopo.allocate.sequence.repair import Restarted
 from gputopo.documents import shape
@@ -33,7 +34,7 @@ class _Event(NamedTuple):
     reason: str | None
     sets: tuple[tuple[str, ...], ...]
     split_sets: tuple[tuple[str, ...], ...]
-    free: tuple[tuple[str, ...], ...]
+    after: tuple[Leftover, ...]
     complete: bool
 
 
@@ -67,11 +68,16 @@ class _Repair(NamedTuple):
 
 _often = choice(NEVER, SOMETIMES, ALWAYS)
 _sets = many(many(text))
+_leftover = record(
+    Leftover, "Leftover",
+    Field("free", many(text)), Field("byNumaNode", nullable(mapping(many(text))), "by_numa"),
+    Field("wholeIslands", _sets, "whole_islands"),
+)  # fmt: skip
 _event = record(
     _Event, "ForecastEvent",
     Field("event", choice("start", "end")), Field("owner", text), Field("count", nullable(whole), "size"),
     Field("refused", _often), Field("split", _often), Field("reason", nullable(text)), Field("sets", _sets),
-    Field("splitSets", _sets, "split_sets"), Field("free", _sets), Field("complete", flag),
+    Field("splitSets", _sets, "split_sets"), Field("after", many(_leftover)), Field("complete", flag),
 )  # fmt: skip
 _order = record(
     _Order, "ForecastOrder",
@@ -130,7 +136,7 @@ def _said(told: Told) -> _Event:
         "end" if isinstance(event, End) else "start", event.owner,
         event.size if isinstance(event, Start) else None,
         told.refused, told.split, told.reason, told.sets, told.split_sets,
-        tuple(state.free for state in told.states), told.complete,
+        tuple(map(leftover, told.states)), told.complete,
     )  # fmt: skip
 
 

@@ -9,12 +9,13 @@ from gputopo.allocate.device_plugin.units import label
 from gputopo.allocate.device_plugin.why import set_name
 from gputopo.allocate.sequence.events import End, Start
 from gputopo.allocate.sequence.forecast import ALWAYS, NEVER, Forecast, Told
+from gputopo.allocate.sequence.leftover import leftover
 from gputopo.allocate.sequence.orders import Order
 from gputopo.allocate.state import State
 from gputopo.reports.blocks import Blank, Block, Cell, Column, KeyValue, Note, Notes, Row, Table, cell
 from gputopo.rules.wording import counted
 
-_SHOWN_SETS, _SHOWN_FREE, _SHOWN_ORDERS = 3, 3, 4
+_SHOWN_SETS, _SHOWN_FREE, _SHOWN_ORDERS = 2, 2, 4
 
 
 def blocks(
@@ -44,11 +45,13 @@ def blocks(
 
 def _table(forecast: Forecast, groups: Grouping | None, *, verbose: bool) -> Table:
     free_by = f"FREE BY {groups.noun.upper()}" if groups is not None else "FREE"
-    rows = [Row((cell("EVENT", "dim"), cell("VERDICT", "dim"), cell("CAN GET", "dim"), cell(free_by, "dim")))]
+    several = any(_islands(told) for told in forecast.told)
+    heads = ("EVENT", "VERDICT", "CAN GET", free_by, "WHOLE ISLANDS" if several else "")
+    rows = [Row(tuple(cell(word, "dim") for word in heads))]
     for told in forecast.told:
         can_get, free = _can_get(forecast, told, verbose), _free(told, groups)
-        rows.append(Row((cell(_event(told)), _verdict(told), cell(can_get), cell(free))))
-    return Table("", (), (Column(), Column(), Column(fold=True), Column(fold=True)), tuple(rows), 0)
+        rows.append(Row((cell(_event(told)), _verdict(told), cell(can_get), cell(free), cell(_islands(told)))))
+    return Table("", (), (Column(), Column(), Column(fold=True), Column(), Column()), tuple(rows), 0)
 
 
 def _event(told: Told) -> str:
@@ -88,8 +91,17 @@ def _free(told: Told, groups: Grouping | None) -> str:
     """`3+4 or 4+3`: how many are free in each group, in every state that can be."""
     found = dict.fromkeys(_counts(state, groups) for state in told.states)
     shown = list(found)[:_SHOWN_FREE]
-    more = f" or {len(found) - _SHOWN_FREE} other ways" if len(found) > _SHOWN_FREE else ""
-    return " or ".join(shown) + more
+    more = len(found) - len(shown)
+    return " or ".join(shown) + (f" or {more} more" if more else "")
+
+
+def _islands(told: Told) -> str:
+    """`2-3 of 4`: NVLink islands that are free as a whole; "" where there are not several."""
+    islands = len(told.states[0].node.islands.nvlink) if told.states else 0
+    if islands < 2:
+        return ""
+    whole = sorted({len(leftover(state).whole_islands) for state in told.states})
+    return f"{whole[0]} of {islands}" if len(whole) == 1 else f"{whole[0]}-{whole[-1]} of {islands}"
 
 
 def _counts(state: State, groups: Grouping | None) -> str:
