@@ -46,7 +46,7 @@ def blocks(
 def _table(forecast: Forecast, groups: Grouping | None, *, verbose: bool) -> Table:
     free_by = f"FREE BY {groups.noun.upper()}" if groups is not None else "FREE"
     several = any(_islands(told) for told in forecast.told)
-    heads = ("EVENT", "VERDICT", "CAN GET", free_by, "WHOLE ISLANDS" if several else "")
+    heads = ("EVENT", "VERDICT", "CAN GET (E.G.)", free_by, "WHOLE ISLANDS" if several else "")
     rows = [Row(tuple(cell(word, "dim") for word in heads))]
     for told in forecast.told:
         can_get, free = _can_get(forecast, told, verbose), _free(told, groups)
@@ -79,7 +79,7 @@ def _can_get(forecast: Forecast, told: Told, verbose: bool) -> str:
     most = len(sets) if verbose else _SHOWN_SETS
     shown = [_named(forecast.start, one) for one in sets[:most]]
     if len(sets) > most:
-        shown.append(f"... {len(sets)} in all")
+        shown.append("...")  # not counted: of sets that differ in GPUs wired alike, not all are followed
     return " ".join(shown)
 
 
