@@ -1,8 +1,9 @@
 """`kind: Forecast`: what a sequence of pods leaves behind.
 
     events[]:  event start|end, owner, count, refused and split never|sometimes|always, reason, sets and
-               splitSets (each stands for those that differ from it only in GPUs wired alike), after[]: what is free, by NUMA node, and which NVLink islands are whole, in every
-               state that can be; of states that differ only in GPUs wired alike, one
+               splitSets (each stands for those that differ from it only in GPUs wired alike),
+               after[]: what is free, by NUMA node, and which NVLink islands are whole, in every state that
+               can be; of states that differ only in GPUs wired alike, one
     firstTrouble: index into events; orders: those tried and those without trouble; placement: a good set
     for each pod; repair: {state, target, delete, start: [{owner, sets}]}
 """
