@@ -9,7 +9,7 @@ STAMP = $(VENV)/.ready
 SHARED = ../shared
 SAMPLE = sample:hgx-h100
 
-.PHONY: inspect samples test lint replay check full bench conformance clean
+.PHONY: inspect samples test lint replay check full bench conformance fuzz clean
 
 inspect: $(STAMP)
 	@$(BIN)/gputopo inspect $(SAMPLE)
@@ -68,6 +68,11 @@ bench: $(STAMP)
 # The real code as referee: needs Go, fetches its modules. COUNT questions a mechanism, SEED to draw them again.
 conformance: $(STAMP)
 	@$(BIN)/python -m conformance.run --count $(or $(COUNT),20000) $(if $(SEED),--seed $(SEED))
+
+# Mutated inputs for every parser; 200,000 each over as many runs as it takes (fuzz/counts.json).
+SECONDS = 60
+fuzz: $(STAMP)
+	nice -n 10 $(BIN)/python -m fuzz --seconds $(SECONDS)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -31,8 +31,8 @@ EVERYTHING = {"cli", "commands", "__init__", "__main__", "sample_files"}
 MORE = {"parsers/recognise.py": {"errors", "evidence"}}
 # A parser's neighbours that are not formats.
 NOT_FORMATS = {
-    "unreadable", "formats", "xml_guard", "lscpu_sockets", "pasted_text", "pci_tree", "pci_ids", "nvidia_smi_values",
-    "amd_tables", "kube_objects", "plugin_config", "kubelet_config",
+    "unreadable", "limits", "formats", "xml_guard", "lscpu_sockets", "pasted_text", "pci_tree", "pci_ids",
+    "nvidia_smi_values", "amd_tables", "kube_objects", "plugin_config", "kubelet_config",
     "kubelet_state",
 }  # fmt: skip
 THIRD_PARTY = {

@@ -10,6 +10,7 @@ from typing import Any
 from gputopo.documents import shape
 from gputopo.documents.forms import bad, read_fields
 from gputopo.errors import GputopoError
+from gputopo.terms.structured_text import json_is_too_large
 from gputopo.topology.node import NodeTopology
 
 _OURS = re.compile(r'"apiVersion"\s*:\s*"gputopo/')
@@ -23,6 +24,8 @@ def is_gputopo_json(text: str) -> bool:
 
 def loads(text: str, where: str = "") -> tuple[NodeTopology, ...]:
     """`decode` of a text. Raises GputopoError for what is no JSON."""
+    if json_is_too_large(text):
+        raise GputopoError("the JSON has more values than a document of nodes", where, "give fewer nodes at a time")
     try:
         document = json.loads(text.lstrip("\ufeff"))
     except RecursionError:

@@ -72,6 +72,11 @@ class ArchiveTree(LinkedTree):
         self._folders = _folders(members)
         self._prefix = ""
 
+    @property
+    def kept_bytes(self) -> int:
+        """How much of it is in memory, unpacked."""
+        return sum(len(member.data) for member in self._members.values() if member.data is not None)
+
     def _kind(self, place: str) -> str | None:
         full = self._prefix + place
         member = self._members.get(full)

@@ -18,6 +18,7 @@ from gputopo.evidence.archive import ArchiveTree
 from gputopo.evidence.piece import Piece, Tree
 from gputopo.evidence.tar_headers import MEMBERS, Member, clean_path
 from gputopo.evidence.tree import FILE, FOLDER, LINK, MEMBER_BYTES, LinkedTree
+from gputopo.terms.structured_text import json_is_too_large
 
 VERSION = 1
 MANIFEST = "manifest.json"
@@ -125,14 +126,29 @@ def is_record(text: bytes) -> bool:
 
 def record_pieces(text: str, name: str) -> Iterator[Piece]:
     """The evidence of every line. Raises GputopoError: a line that is no record, or damaged."""
-    lines = [(number, row) for number, row in enumerate(text.splitlines(), 1) if row.strip()]
-    for number, row in lines:
-        place = f"line {number}" if len(lines) > 1 else ""
+    several = "\n" in text.strip()
+    for number, row in _rows(text):
+        place = f"line {number}" if several else ""
         shown = f"{name}:{number}"
         yield from pieces(ArchiveTree(_members(row, shown), None), name, place)
 
 
+def _rows(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, one after another: a text of ten million lines is refused at its first."""
+    at = number = 0
+    while at < len(text):
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        number += 1
+        row = text[at:end].strip()
+        if row:
+            yield number, row
+        at = end + 1
+
+
 def _members(row: str, shown: str) -> dict[str, Member]:
+    if json_is_too_large(row):
+        raise GputopoError("this line has more values than a record of gputopo collect", shown)
     try:
         document = json.loads(row)
     except (ValueError, RecursionError):

@@ -16,7 +16,7 @@ from gputopo.errors import GputopoError
 from gputopo.evidence import limits
 from gputopo.evidence.piece import Piece
 from gputopo.evidence.reading import binary, cannot_open, packing, read_fd, read_path
-from gputopo.evidence.text import NotText, decode, ended_lines
+from gputopo.evidence.text import UTF16, NotText, decode, ended_lines, has_wide, without_wide
 
 if TYPE_CHECKING:  # imported where a folder or an archive is met: most sources are one text
     from gputopo.evidence.archive import ArchiveTree
@@ -110,7 +110,10 @@ class _Opener:
     def _but_bundles(self, files: Iterable[MemberFile], path: str, bundled: list[Piece]) -> Iterable[MemberFile]:
         """The files that are no bundles of `gputopo collect`; the evidence of those goes to `bundled`."""
         from gputopo.evidence.archive import open_archive
+        from gputopo.evidence.expanded import too_large
+        from gputopo.evidence.tar_headers import KEPT_BYTES
 
+        left = KEPT_BYTES
         for file in files:
             name = os.path.join(path, file.where)
             try:
@@ -119,6 +122,10 @@ class _Opener:
                     continue
                 archive = open_archive(file.data, name) if packing(file.data) not in (None, "zip") else None
                 bundles = _bundles(archive, name) if archive is not None else ()
+                if archive is not None and bundles:
+                    left -= archive.kept_bytes
+                    if left < 0:
+                        raise too_large(name, f"the bundles of this folder hold more than {KEPT_BYTES >> 20} MiB")
             except GputopoError as error:
                 self.warn(f"skipped {name}: {error.what}")
                 continue
@@ -214,11 +221,14 @@ class _Opener:
             text, note = decode(data)
         except NotText:
             raise binary(name) from None
-        if not text.strip():
+        if not text or text.isspace():
             raise GputopoError("the file is empty", name, _EMPTY)
         if note:
             self.warn(f"{name}: {note}")
-        return text.encode("utf-8", "replace")
+        if note or data.startswith(_MARKS):
+            data = text.encode("utf-8", "replace")
+        del text
+        return without_wide(data) if len(data) > _LARGE and has_wide(data) else data
 
 
 def _bundles(tree: LinkedTree, name: str) -> tuple[Piece, ...]:
@@ -228,6 +238,8 @@ def _bundles(tree: LinkedTree, name: str) -> tuple[Piece, ...]:
     return tuple(piece for place, below in bundles_in(tree) for piece in pieces(below, name, place))
 
 
+_MARKS = (*UTF16, b"\xef\xbb\xbf")  # what `decode` takes away
+_LARGE = 4 * limits.MIB
 _EMPTY = "was the command's output saved? nvidia-smi topo -m > FILE"
 
 

@@ -33,6 +33,28 @@ def decode(data: bytes) -> tuple[str, str]:
         return data.decode("latin-1"), "not UTF-8, read as Latin-1"
 
 
+def without_wide(data: bytes) -> bytes:
+    r"""UTF-8 in which every character beyond U+FFFF, an emoji, is U+FFFD: one alone makes Python take four bytes each.
+
+    >>> without_wide("GPU0 \U0001f600".encode()).decode()
+    'GPU0 \ufffd'
+    """
+    import codecs
+    import re
+
+    wide = re.compile("[\U00010000-\U0010ffff]")
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    kept = bytearray()
+    for at in range(0, len(data), _STEP):
+        kept += wide.sub("\ufffd", decoder.decode(data[at : at + _STEP])).encode()
+    return bytes(kept)
+
+
+def has_wide(data: bytes) -> bool:
+    """Whether UTF-8 has a character beyond U+FFFF."""
+    return len(data.translate(None, _WIDE)) < len(data)
+
+
 def ended_lines(text: bytes) -> bytes:
     r"""A text that was cut, without the line in which it was.
 
@@ -50,4 +72,6 @@ def looks_binary(data: bytes) -> bool:
     return len(head.translate(None, _ODD)) < 0.9 * len(head)
 
 
+_STEP = 1 << 20
+_WIDE = bytes(range(0xF0, 0xF5))  # the first byte of such a character
 _ODD = bytes(c for c in range(32) if c not in b"\a\b\t\n\v\f\r\x1b")

@@ -29,6 +29,8 @@ import re
 
 from gputopo.parsers import amd_tables
 from gputopo.parsers.amd_tables import Table
+from gputopo.parsers.limits import at_most_nodes
+from gputopo.parsers.pasted_text import clean_lines
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.records import GpuRecord, Key, NodeRecords
 from gputopo.terms.pci_address import PciAddress
@@ -52,7 +54,7 @@ def parse(text: str) -> tuple[NodeRecords, ...]:
 
 def outputs(text: str) -> list[tuple[int, dict[str, Table]]]:
     """Line and tables of each machine, as printed; names in lower case: `weight`, `link type`."""
-    lines = text.splitlines()
+    lines = clean_lines(text)
     found: list[tuple[int, dict[str, Table]]] = []
     for at, line in enumerate(lines):
         title = _TITLE.match(line)
@@ -62,6 +64,7 @@ def outputs(text: str) -> list[tuple[int, dict[str, Table]]]:
         name = title[1].lower()
         if not found or found[-1][1].get(name, table) != table or not _same_gpus(found[-1][1], table):
             found.append((at + 1, {}))
+            at_most_nodes(found, at + 1)
         found[-1][1][name] = table
     return found
 

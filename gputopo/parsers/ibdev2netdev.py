@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from gputopo.parsers.limits import at_most_hits, at_most_nodes
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.records import Key, NicRecord, NodeRecords
 from gputopo.terms.pci_address import PciAddress
@@ -44,24 +45,25 @@ def sniff(text: str) -> bool:
 
 def parse(text: str) -> tuple[NodeRecords, ...]:
     """One `NodeRecords`; a second output whose lines differ is another node. Raises `Unreadable`."""
-    outputs: list[list[Port]] = [[]]
+    outputs: list[dict[tuple[str, int, str], Port]] = [{}]
     for port in ports(text):
-        known = [other for other in outputs[-1] if other[:3] == port[:3]]
-        if any(other.state != port.state for other in known):
-            outputs.append([])
-        elif known:
+        known = outputs[-1].get(port[:3])
+        if known is not None and known.state == port.state:
             continue
-        outputs[-1].append(port)
+        if known is not None:
+            outputs.append({})
+            at_most_nodes(outputs, port.line)
+        outputs[-1][port[:3]] = port
     if not outputs[-1]:
         raise Unreadable("no line of ibdev2netdev that names a port", hint="ibdev2netdev")
-    return tuple(_node(output) for output in outputs)
+    return tuple(_node(list(output.values())) for output in outputs)
 
 
 def ports(text: str) -> tuple[Port, ...]:
     """Every line that names a port, in order."""
     found = []
     line, counted = 1, 0
-    for match in _PORT.finditer(text):
+    for match in at_most_hits(_PORT.finditer(text)):
         line += text.count("\n", counted, match.start())
         counted = match.start()
         pci = PciAddress.parse(match[1]) if match[1] else None

@@ -19,6 +19,7 @@ from typing import Any
 
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.terms.kube_object import KubeObject
+from gputopo.terms.structured_text import json_is_too_large, yaml_is_too_large
 
 _DEEPEST = 100  # objects of the API nest about 20 deep
 _LARGEST = 1_000_000  # values of one document
@@ -80,6 +81,8 @@ def _json(text: str) -> Iterator[tuple[int, Any]]:
     """One value after another, as `kubectl get -o json` twice into one file leaves them."""
     import json
 
+    if json_is_too_large(text):
+        raise Unreadable("JSON of more values than are read at once", None, "give fewer objects at a time")
     decoder, place = json.JSONDecoder(), 0
     while (place := _blank(text, place)) < len(text):
         line = text.count("\n", 0, place) + 1
@@ -101,6 +104,8 @@ def _blank(text: str, place: int) -> int:
 def _yaml(text: str) -> Iterator[tuple[int, Any]]:
     import yaml
 
+    if yaml_is_too_large(text):
+        raise Unreadable("YAML of more than 400,000 values", None, "kubectl get -o json, or fewer objects at a time")
     loader = _loader()(text)
     try:
         while loader.check_node():

@@ -33,6 +33,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from gputopo.parsers.limits import at_most_hits
 from gputopo.parsers.lscpu_sockets import Counts, Sockets, place_nodes
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.records import (
@@ -45,6 +46,7 @@ from gputopo.records import (
     SystemRecord,
 )
 from gputopo.terms.cpu_set import CpuSet
+from gputopo.terms.structured_text import json_is_too_large
 from gputopo.terms.unknown import Said, Unknown
 
 _NODE = re.compile(r"NUMA node\d+ CPU\(s\):")
@@ -92,6 +94,8 @@ def _flatten(text: str) -> str:
     """`lscpu -J`: {"lscpu": [{"field": "Architecture:", "data": "x86_64", "children": [...]}]}."""
     import json
 
+    if json_is_too_large(text):
+        return text
     try:
         document = json.loads(text)
         waiting = list(reversed(document["lscpu"]))
@@ -108,7 +112,7 @@ def _flatten(text: str) -> str:
 def _fields(text: str, lines: bool) -> list[Field]:
     found = []
     line, counted = 1, 0
-    for match in _FIELD.finditer(text):
+    for match in at_most_hits(_FIELD.finditer(text)):
         line += text.count("\n", counted, match.end())
         counted = match.end()
         name = match[1] or match[2]

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import re
 
+from gputopo.parsers.limits import at_most_hits, at_most_nodes
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.records import Gap, NodeRecords, NumaNodeRecord
 from gputopo.terms.cpu_set import HIGHEST_CPU, CpuSet
@@ -34,7 +35,7 @@ from gputopo.terms.unknown import Said, Unknown
 
 _LINE = re.compile(
     r"^[^\w\n]*(?:(available): (\d{1,5}) nodes?\b|node (\d{1,5}) (cpus|size):[ \t]*([^\r\n]*)"
-    r"|(node)((?:[ \t]+\d{1,5})+)[ \t\r]*$|(\d{1,5}):((?:[ \t]+\d{1,5})+)[ \t\r]*$)",
+    r"|(node)((?:[ \t]+\d{1,5}){1,1024})[ \t\r]*$|(\d{1,5}):((?:[ \t]+\d{1,5}){1,1024})[ \t\r]*$)",
     re.MULTILINE,
 )
 _SIGN = re.compile(r"^[^\w\n]*(?:node \d{1,5} (?:cpus|size):|node distances:)", re.MULTILINE)
@@ -69,6 +70,7 @@ def parse(text: str) -> tuple[NodeRecords, ...]:
     for output in _outputs(text):
         if output.numbers() and not any(output.facts() == other.facts() for other in found):
             found.append(output)
+            at_most_nodes(found, output.line)
     if not found:
         raise Unreadable("no NUMA node in this output of numactl", hint="numactl --hardware")
     return tuple(_node(output) for output in found)
@@ -78,7 +80,7 @@ def _outputs(text: str) -> list[_Output]:
     """`available:` begins an output, and none names a node's CPUs twice."""
     outputs = [_Output()]
     line, counted = 1, 0
-    for match in _LINE.finditer(text):
+    for match in at_most_hits(_LINE.finditer(text)):
         line += text.count("\n", counted, match.start())
         counted = match.start()
         if _is_next(match, outputs[-1]):

@@ -37,6 +37,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from gputopo.parsers.limits import at_most_nodes
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.records import NodeRecords, Observation, SystemRecord
 
@@ -98,6 +99,7 @@ def parse(text: str) -> tuple[NodeRecords, ...]:
         raise Unreadable(
             "no nvidia-bug-report in this text", hint="nvidia-bug-report.sh writes nvidia-bug-report.log.gz"
         )
+    at_most_nodes(starts)
     ends = [*starts[1:], len(text)]
     return tuple(_node(text[start:end], text.count("\n", 0, start) + 1) for start, end in zip(starts, ends))
 

@@ -25,7 +25,9 @@ Found by running nvidia-smi 418.226, 470.256, 535.261 and 550.163; DR is in newe
 from __future__ import annotations
 
 import re
+from collections import Counter
 
+from gputopo.parsers.limits import at_most_nodes
 from gputopo.parsers.pasted_text import clean_lines, words_before
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.records import Gap, GpuRecord, Key, NodeRecords, Observation, PairRecord
@@ -36,13 +38,13 @@ KINDS = {"r": "read", "w": "write", "n": "nvlink", "a": "atomics", "p": "prop"}
 _ASK = "nvidia-smi topo -p2p r, with its command line"
 
 _TOKEN = r"(?:X|OK|CNS|GNS|TNS|NS|DR|U)"
-_ROW = re.compile(rf"(?<![\w.])(GPU\d{{1,3}})[ \t|*`]+({_TOKEN}(?:[ \t|]*{_TOKEN})*)(?![\w=])")
+_ROW = re.compile(rf"(?<![\w.])(GPU\d{{1,3}})[ \t|*`]+({_TOKEN}(?:[ \t|]*{_TOKEN}){{0,512}})(?![\w=])")
 _OTHER_MATRIX = re.compile(r"[ \t|]*(?:SYS|NODE|PHB|PXB|PIX|SOC|NV\d|Unknown|N/A|\d)")  # `topo -m` goes on so
 _LETTER = re.compile(_TOKEN)
-_HEADER = re.compile(r"(?<![\w.])GPU\d{1,3}(?:[ \t|]+GPU\d{1,3})*[ \t|`]*\Z")
+_HEADER = re.compile(r"(?<![\w.])GPU\d{1,3}(?:[ \t|]+GPU\d{1,3}){0,256}[ \t|`]*\Z")
 _LABEL = re.compile(r"GPU\d{1,3}")
 _COMMAND = re.compile(r"(?:-p2p|--p2pstatus)[ \t=]+([rwnap]{1,5})\b")
-_SNIFF = re.compile(r"GPU\d{1,3}[ \t|*`]+(?:X[ \t|]+(?:OK|[CGT]?NS|DR|U)\b|(?:(?:OK|[CGT]?NS|DR|U)[ \t|]+)+X\b)")
+_SNIFF = re.compile(r"GPU\d{1,3}[ \t|*`]+(?:X[ \t|]+(?:OK|[CGT]?NS|DR|U)\b|(?:(?:OK|[CGT]?NS|DR|U)[ \t|]+){1,256}X\b)")
 
 
 class _Row:
@@ -81,9 +83,10 @@ def parse(text: str) -> tuple[NodeRecords, ...]:
     matrices = [matrix for matrix in _find(clean_lines(text)) if _is_matrix(matrix)]
     if not matrices:
         raise Unreadable("no `nvidia-smi topo -p2p` matrix: looked for rows such as `GPU0  X  OK`", None, _ASK)
+    alike: Counter[_Alike] = Counter()
     nodes: list[NodeRecords] = []
-    for place, matrix in enumerate(matrices):
-        nodes.append(_build(matrix, _command(matrix, matrices[:place])))
+    for matrix in matrices:
+        nodes.append(_build(matrix, _command(matrix, alike)))
     return tuple(nodes)
 
 
@@ -112,6 +115,7 @@ def _find(lines: list[str]) -> list[_Matrix]:
             header = _HEADER.search(line)
             if header:
                 before = words_before(line, header.start())
+                at_most_nodes(headers, number)
                 headers[before] = (_LABEL.findall(header[0]), number)
                 open_.pop(before, None)
             continue
@@ -122,21 +126,24 @@ def _find(lines: list[str]) -> list[_Matrix]:
             matrix = open_[before] = _Matrix(labels, at, typed, before)
             typed = None
             found.append(matrix)
+            at_most_nodes(found, number)
         matrix.rows.append(_Row(match[1], _LETTER.findall(match[2]), number))
     return found
 
 
-def _command(matrix: _Matrix, earlier: list[_Matrix]) -> str:
+_Alike = tuple[tuple[str, ...], frozenset[str]]
+
+
+def _command(matrix: _Matrix, earlier: Counter[_Alike]) -> str:
     """`topo -p2p r`. Matrices of one text and of the same GPUs that do not say their kind are numbered.
 
     So that five of them, printed one after the other, are taken for one node and not for five.
     """
     if matrix.typed:
         return f"topo -p2p {matrix.typed}"
-    labels = {row.label for row in matrix.rows}
-    alike = sum(
-        not one.typed and one.before == matrix.before and {row.label for row in one.rows} == labels for one in earlier
-    )
+    key = matrix.before, frozenset(row.label for row in matrix.rows)
+    alike = earlier[key]
+    earlier[key] += 1
     return f"topo -p2p #{alike + 1}" if alike else "topo -p2p"
 
 

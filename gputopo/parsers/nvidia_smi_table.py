@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import re
 
+from gputopo.parsers.limits import at_most_nodes
 from gputopo.parsers.nvidia_smi_values import (
     LOST,
     counts_from_zero,
@@ -45,7 +46,7 @@ from gputopo.terms.unknown import Said, Unknown
 FORMAT = "nvidia-smi-table"
 _TITLE = re.compile(r"NVIDIA-SMI\s+(\S+)\s+(?:Driver Version|KMD Version): *(\S+)(?:\s+CUDA (?:UMD )?Version: *(\S+))?")
 _GPU = re.compile(
-    r"\|\s*(\d{1,3})\s+(\S.*?)\s+(?:On|Off|N/A|WDDM|TCC|MCDM|ERR!)\s*"
+    r"\|\s{0,9}(\d{1,3})\s{1,9}(\S.{0,80}?)\s{1,40}(?:On|Off|N/A|WDDM|TCC|MCDM|ERR!)\s{0,9}"
     r"\|\s*([0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7])\s+\S+\s*\|([^|]*)\|"
 )
 _MEMORY = re.compile(r"/\s*(\d{1,9})MiB\s*\|")
@@ -94,6 +95,7 @@ def _tables(lines: list[str]) -> list[_Table]:
             title = _TITLE.search(line)
             if title:
                 found.append(_Table(number))
+                at_most_nodes(found, number)
                 found[-1].system = SystemRecord(driver=_version(title[2]), cuda=_version(title[3]))
                 continue
         if "|" not in line:
@@ -102,6 +104,7 @@ def _tables(lines: list[str]) -> list[_Table]:
         if gpu:
             if not found or any(record.nvml_index == int(gpu[1]) for record in found[-1].gpus):
                 found.append(_Table(number))
+                at_most_nodes(found, number)
             _gpu_row(found[-1], gpu, number)
         elif found and found[-1].gpus:
             _below(found[-1], line)

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import re
 
+from gputopo.parsers.limits import lines_of
+
 # Colour codes, also where ESC was lost or spelled out.
 _COLOUR = re.compile(
     r"(?:\x1b|\^\[|\\x1b|\\e|\\033|\\u001[bB]|#033|␛|\ufffd)\[[0-9;?]*[A-Za-z]|\[\d[\d;]*m(?:\[K)?|\[m\[K|\x1b\(B"
@@ -22,7 +24,7 @@ _TIME = re.compile(r"[\[(]?\d[\d:.,/\-+TZ]*[\])]?:?\Z")
 
 
 def clean_lines(text: str) -> list[str]:
-    """The lines without colour codes and carriage returns; line n of the text is element n - 1."""
+    """The lines without colour codes and carriage returns; line n of the text is element n - 1. Raises Unreadable."""
     if "\r" in text:
         text = re.sub("\r+\n", "\n", text)
         text = text.replace("\r", " " if "\n" in text else "\n")
@@ -30,7 +32,7 @@ def clean_lines(text: str) -> list[str]:
         text = _COLOUR.sub("", text)
     if not text.isascii():
         text = text.translate(_ODD_SIGNS)
-    return text.split("\n")
+    return lines_of(text)
 
 
 def words_before(line: str, at: int) -> tuple[str, ...]:

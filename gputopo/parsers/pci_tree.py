@@ -25,6 +25,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gputopo.parsers.limits import lines_of
 from gputopo.terms.pci_address import PciAddress
 
 LINE = re.compile(
@@ -101,10 +102,12 @@ def trees(text: str) -> tuple[Tree, ...]:
 
 def _split(text: str) -> Iterator[list[tuple[int, str]]]:
     part: list[tuple[int, str]] = []
-    for number, raw in enumerate(text.split("\n"), 1):
+    for number, raw in enumerate(lines_of(text), 1):
         if not LINE.match(raw):
             continue
         line = _QUOTE.sub("", raw.rstrip("\r").replace("\xa0", " ")).expandtabs()[:_LINE_MOST]
+        if not line.strip(" |"):
+            continue  # the tree would begin behind the longest line
         if line.lstrip(" ")[:1] == "-" and part:
             yield part
             part = []

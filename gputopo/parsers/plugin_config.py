@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from gputopo.parsers.unreadable import Unreadable
+from gputopo.terms.structured_text import yaml_is_too_large
 
 # Environment variable of the plugin's container → the key of its flag; they win over the file.
 _ENVIRONMENT = {
@@ -134,6 +135,8 @@ def _part(document: dict[str, Any], name: str) -> dict[str, Any]:
 def _load(text: str) -> list[Any]:
     import yaml
 
+    if yaml_is_too_large(text):
+        raise Unreadable("YAML of more than 400,000 values is no configuration")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         return list(yaml.load_all(text, Loader=loader))

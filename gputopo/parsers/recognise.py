@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from gputopo.errors import GputopoError
 from gputopo.parsers.formats import API_GROUP, FORMATS, MISSES, Format
+from gputopo.parsers.limits import within_limits
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.records import Gap, NodeRecords
 
@@ -83,11 +84,11 @@ def parse(piece: Piece, as_format: str | None = None) -> tuple[NodeRecords, ...]
     """
     try:
         if piece.tree is not None:
-            return _parse_tree(piece, as_format)
+            return within_limits(_parse_tree(piece, as_format))
         text = (piece.data or b"").decode("utf-8", "replace")
         if as_format is not None:
-            return tuple(_forced(as_format).parse(text))
-        return _parse_text(text)
+            return within_limits(_forced(as_format).parse(text))
+        return within_limits(_parse_text(text))
     except Unreadable as error:
         places = (piece.name, piece.where, f"line {error.line}" if error.line else "")
         raise GputopoError(error.what, ", ".join(place for place in places if place), error.hint) from error
@@ -114,16 +115,17 @@ def _forced(as_format: str) -> ModuleType:
 def _parse_text(text: str) -> tuple[NodeRecords, ...]:
     """All formats of one text. One that fails beside others is a gap, alone it is the answer."""
     found: list[NodeRecords] = []
-    failures: list[tuple[str, Unreadable]] = []
+    # Their parts: an exception that its own frame keeps holds the text's lines, and the CLI runs without gc.
+    failures: list[tuple[str, str, int | None, str]] = []
     formats = recognise(text)
     for id in formats:
         try:
             found.extend(_forced(id).parse(text))
         except Unreadable as error:
-            failures.append((id, error))
+            failures.append((id, error.what, error.line, error.hint))
     if not found:
-        raise failures[0][1] if failures else unrecognised(text)
-    gaps = tuple(Gap((), "gpus", f"{id}: {error.what}", error.hint, error.line) for id, error in failures)
+        raise Unreadable(*failures[0][1:]) if failures else unrecognised(text)
+    gaps = tuple(Gap((), "gpus", f"{id}: {what}", hint, line) for id, what, line, hint in failures)
     return (found[0]._replace(gaps=found[0].gaps + gaps), *found[1:])
 
 

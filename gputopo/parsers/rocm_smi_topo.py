@@ -33,6 +33,8 @@ import re
 
 from gputopo.parsers import amd_tables
 from gputopo.parsers.amd_tables import Table
+from gputopo.parsers.limits import at_most_nodes
+from gputopo.parsers.pasted_text import clean_lines
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.records import Gap, GpuRecord, Key, NodeRecords, Observation
 from gputopo.terms.unknown import Said, Unknown
@@ -74,7 +76,7 @@ def parse(text: str) -> tuple[NodeRecords, ...]:
 
 def outputs(text: str) -> list[Output]:
     """The tables and lines of each machine, as printed."""
-    lines = text.splitlines()
+    lines = clean_lines(text)
     found: list[Output] = []
     begin = 1
     for at, line in enumerate(lines):
@@ -104,6 +106,7 @@ def _current(found: list[Output], key: str | tuple[str, str], value: object, lin
         if known is None or known == value:
             return last
     found.append(Output(line))
+    at_most_nodes(found, line)
     return found[-1]
 
 

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 # lstopo --whole-io of a 2,048-CPU machine with 2,000 virtual functions has about 40,000 elements in 12 MB.
 MAX_BYTES = 64 << 20
-MAX_ELEMENTS = 200_000
+MAX_ELEMENTS = 200_000  # of all documents of a text
+MAX_TAG = 1 << 20  # bytes of one tag or comment: a tag is kept whole, with all its attributes
 MAX_DEPTH = 200
 MAX_DOCUMENTS = 100
 MAX_PROLOG = 64 << 10  # licence comments before the root are a few kilobytes
@@ -72,13 +73,13 @@ def documents(text: str, roots: tuple[str, ...]) -> tuple[Element, ...]:
     if len(data) > MAX_BYTES:
         raise Unreadable(f"XML of {len(data)} bytes is larger than {MAX_BYTES}")
     found: list[Element] = []
-    end = lines = counted = 0
+    end = lines = counted = elements = 0
     while (begin := _opening(data, end, roots)) is not None:
         if len(found) == MAX_DOCUMENTS:
             raise Unreadable(f"more than {MAX_DOCUMENTS} XML documents in one text")
         lines += data.count(b"\n", counted, begin)
         counted = begin
-        root, length = _read(memoryview(data)[begin:], lines)
+        root, length, elements = _read(memoryview(data)[begin:], lines, elements)
         found.append(root)
         end = begin + length
     if not found:
@@ -138,13 +139,13 @@ def _is_prolog(data: bytes) -> bool:
 class _Builder:
     """The expat callbacks; holds the root once it is closed."""
 
-    def __init__(self, parser: XMLParserType, lines_before: int) -> None:
+    def __init__(self, parser: XMLParserType, lines_before: int, elements: int) -> None:
         self.parser = parser
         self.lines_before = lines_before
         self.open: list[Element] = []
         self.root: Element | None = None
         self.closed = False
-        self.elements = 0
+        self.elements = elements
         parser.StartElementHandler = self.start
         parser.EndElementHandler = self.end
         parser.CharacterDataHandler = self.text
@@ -184,16 +185,19 @@ class _Builder:
         raise Unreadable("XML that declares entities is not read", self.line)
 
 
-def _read(data: memoryview, lines_before: int) -> tuple[Element, int]:
-    """The first document of the bytes and how many bytes it takes."""
+def _read(data: memoryview, lines_before: int, elements: int) -> tuple[Element, int, int]:
+    """The first document of the bytes, how many bytes it takes, and how many elements there are by now."""
     from xml.parsers import expat
 
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
-    builder = _Builder(parser, lines_before)
+    builder = _Builder(parser, lines_before, elements)
     length = len(data)
     try:
-        parser.Parse(data, True)
+        for at in range(0, length, MAX_TAG):
+            parser.Parse(data[at : at + MAX_TAG], at + MAX_TAG >= length)
+            if at - parser.CurrentByteIndex > MAX_TAG:
+                raise Unreadable(f"XML with a tag or comment of more than {MAX_TAG} bytes", builder.line)
     except expat.ExpatError as error:
         # After the root's end only what follows it can be wrong, and that is not ours.
         if not builder.closed:
@@ -201,7 +205,7 @@ def _read(data: memoryview, lines_before: int) -> tuple[Element, int]:
         length = max(parser.ErrorByteIndex, 1)
     if builder.root is None:
         raise Unreadable("XML without a root element", lines_before + 1)
-    return builder.root, length
+    return builder.root, length, builder.elements
 
 
 def _broken(error: ExpatError, builder: _Builder) -> Unreadable:

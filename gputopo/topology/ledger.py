@@ -63,7 +63,8 @@ class Ledger:
     def __init__(self) -> None:
         self.conflicts: list[Conflict] = []
         self.provenance: dict[str, dict[str, str]] = {}
-        self._reasons: dict[tuple[str, str], NoteUnknown] = {}
+        # The subjects of each note in order: a node of hundreds of devices has 100,000 pairs under one reason.
+        self._reasons: dict[tuple[str, str], tuple[dict[str, None], NoteUnknown]] = {}
 
     def settle(self, kind: str, id: str, field: str, claims: Sequence[Claim]) -> Any:
         """The used value of `kind.field`, or `None` with the sources' own reason kept."""
@@ -124,38 +125,35 @@ class Ledger:
     def unknown(self, subjects: tuple[str, ...], attribute: str, reason: str, settled_by: str = "") -> None:
         """Note why something is not known; the same reason for more subjects is one note."""
         key = (attribute, reason)
-        note = self._reasons.get(key)
-        if note is not None:
-            new = tuple(subject for subject in subjects if subject not in note.subjects)
-            self._reasons[key] = note._replace(subjects=note.subjects + new)
+        found = self._reasons.get(key)
+        if found is not None:
+            found[0].update(dict.fromkeys(subjects))
         else:
-            self._reasons[key] = NoteUnknown(subjects, attribute, reason, settled_by)
+            self._reasons[key] = dict.fromkeys(subjects), NoteUnknown((), attribute, reason, settled_by)
 
     def gap(self, gap: Gap, rename: dict[str, str]) -> None:
         subjects = tuple(rename.get(subject, subject) for subject in gap.subjects)
         if gap.attribute == "row":  # one note a row: its label is the subject
             for subject in subjects:
                 key = ("row", f"{subject}: {gap.reason}")
-                self._reasons[key] = NoteUnknown((subject,), "row", gap.reason, gap.settled_by)
+                self._reasons[key] = {subject: None}, NoteUnknown((), "row", gap.reason, gap.settled_by)
         else:
             self.unknown(subjects, gap.attribute, gap.reason, gap.settled_by)
 
     def drop_unknown(self, subject: str, attribute: str) -> None:
         """Another source settled it after all."""
-        for key, note in list(self._reasons.items()):
-            if note.attribute == attribute and subject in note.subjects:
-                rest = tuple(one for one in note.subjects if one != subject)
-                if rest:
-                    self._reasons[key] = note._replace(subjects=rest)
-                else:
+        for key, (subjects, note) in list(self._reasons.items()):
+            if note.attribute == attribute and subject in subjects:
+                del subjects[subject]
+                if not subjects:
                     del self._reasons[key]
 
     def has_reason(self, subject: str, attribute: str) -> bool:
         """Whether a source gave its own reason for not knowing."""
-        return any(note.attribute == attribute and subject in note.subjects for note in self._reasons.values())
+        return any(note.attribute == attribute and subject in subjects for subjects, note in self._reasons.values())
 
     def unknown_notes(self) -> tuple[NoteUnknown, ...]:
-        return tuple(self._reasons.values())
+        return tuple(note._replace(subjects=tuple(subjects)) for subjects, note in self._reasons.values())
 
 
 def _rank(attribute: Attribute, claim: Claim) -> tuple[int, str]:

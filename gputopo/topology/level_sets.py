@@ -15,7 +15,7 @@ A set is a bit mask over PIX, PXB, PHB, NODE, SYS (bit 0 to 4): small, hashable,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from gputopo.terms.path_level import BY_NAME, LEVELS, PathLevel
 
@@ -82,24 +82,18 @@ def narrow(
     which no level remains, with one third device that takes part; such pairs keep their old mask
     and are no basis, nor is any third device of theirs a basis for another pair.
     """
-    size = len(table)
     open_pairs = [pair for pair in hidden if not is_single(table[pair[0]][pair[1]])]
+    rows = _columns_by_mask(table)
     contradictions: dict[tuple[int, int], int] = {}
-    suspects: set[int] = set()
+    suspects = 0
     for a, b in open_pairs:
-        mask, mask_before = ANY, table[a][b]
-        row_a, row_b = table[a], table[b]
-        takes_part = []
-        for c in range(size):
-            if c not in (a, b):
-                allowed = support(row_a[c], row_b[c])
-                if allowed != ANY:
-                    takes_part.append(c)
-                    mask &= allowed
-        if not mask & mask_before:
-            contradictions[(a, b)] = takes_part[0]
-            suspects.update(takes_part)
-    thirds = [c for c in range(size) if c not in suspects]
+        mask, takes_part = ANY, 0
+        for allowed, thirds in _by_thirds(rows[a], rows[b]):
+            takes_part |= thirds
+            mask &= allowed
+        if not mask & table[a][b]:
+            contradictions[(a, b)] = _lowest(takes_part)
+            suspects |= takes_part
     changed = True
     while changed:
         changed = False
@@ -108,18 +102,54 @@ def narrow(
             if (a, b) in contradictions or is_single(before):
                 continue
             mask = before
-            row_a, row_b = table[a], table[b]
-            for c in thirds:
-                if c not in (a, b):
-                    mask &= support(row_a[c], row_b[c])
+            for allowed, thirds in _by_thirds(rows[a], rows[b]):
+                if thirds & ~suspects:
+                    mask &= allowed
             if mask == before:
                 continue
             if not mask:
                 contradictions[(a, b)] = -1
                 continue
             table[a][b] = table[b][a] = mask
+            _move(rows[a], b, before, mask)
+            _move(rows[b], a, before, mask)
             changed = True
     return {pair: table[pair[0]][pair[1]] for pair in hidden}, contradictions
+
+
+_Row = dict[int, int]  # mask -> the columns that hold it, as bits
+
+
+def _columns_by_mask(table: list[list[int]]) -> list[_Row]:
+    """Columns that hold the same mask are met together: a node can have hundreds of virtual functions."""
+    rows: list[_Row] = []
+    for place, masks in enumerate(table):
+        row: _Row = {}
+        for column, mask in enumerate(masks):
+            if column != place:
+                row[mask] = row.get(mask, 0) | 1 << column
+        rows.append(row)
+    return rows
+
+
+def _by_thirds(row_a: _Row, row_b: _Row) -> Iterator[tuple[int, int]]:
+    """What third devices allow a pair, with the devices that do; those that allow everything left out."""
+    for first, columns in row_a.items():
+        if first == ANY:
+            continue
+        for second, others in row_b.items():
+            thirds = columns & others
+            if thirds and (allowed := support(first, second)) != ANY:
+                yield allowed, thirds
+
+
+def _move(row: _Row, column: int, before: int, after: int) -> None:
+    row[before] &= ~(1 << column)
+    row[after] = row.get(after, 0) | 1 << column
+
+
+def _lowest(bits: int) -> int:
+    return (bits & -bits).bit_length() - 1
 
 
 def violations(table: list[list[int]]) -> list[tuple[int, int, int]]:
@@ -130,15 +160,21 @@ def violations(table: list[list[int]]) -> list[tuple[int, int, int]]:
     size = len(table)
     if size < 3 or _is_ultrametric(table):
         return []
+    rows = _columns_by_mask(table)
     found = []
     seen: set[tuple[int, int]] = set()
     for a in range(size):
         for b in range(a + 1, size):
-            row_a, row_b = table[a], table[b]
-            for c in range(b + 1, size):
-                if support(row_a[c], row_b[c]) & row_a[b] == NONE and (a, b) not in seen:
-                    seen.update(((a, b), (a, c), (b, c)))
-                    found.append((a, b, c))
+            if (a, b) in seen:
+                continue
+            against = 0
+            for allowed, thirds in _by_thirds(rows[a], rows[b]):
+                if not allowed & table[a][b]:
+                    against |= thirds
+            if against := against >> (b + 1) << (b + 1):
+                c = _lowest(against)
+                seen.update(((a, b), (a, c), (b, c)))
+                found.append((a, b, c))
     return found
 
 

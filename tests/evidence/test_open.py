@@ -245,7 +245,7 @@ def test_a_packed_bomb(tmp_path: Path) -> None:
     with gzip.open(file, "wb", 1) as out:
         for _ in range(70):
             out.write(b"GPU0 " * 210_000)
-    assert "64 MiB" in refused(file).what
+    assert "32 MiB" in refused(file).what
 
 
 def test_damaged_packing(tmp_path: Path) -> None:

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import re
 
+from gputopo.parsers.limits import at_most_hits
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.terms.pci_address import PciAddress
 
 HEADER = re.compile(
-    r"^(?:> ?)*[ \t]?((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7])[ \t]+"
-    r"((?:3D|[A-Z])[\w ./+()&,-]{1,60}?)?(?:[ \t]*\[?([0-9a-f]{4})\]?)?: ?([^\r\n]*)",
+    r"^(?:> ?){0,20}[ \t]?((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[01][0-9a-f]\.[0-7])[ \t]{1,40}"
+    r"((?:3D|[A-Z])[\w ./+()&,-]{1,60}?)?(?:[ \t]{0,40}\[?([0-9a-f]{4})\]?)?: ?([^\r\n]*)",
     re.MULTILINE,
 )
 LINK = re.compile(r"^[^\w\n]*LnkSta:[^\r\n]*", re.MULTILINE)
@@ -43,6 +44,7 @@ CLASSES = {
     "pci bridge": 0x0604,
     "bridge": 0x0680,
 }
+_NAME_MOST = 512  # of characters; the longest of pci.ids has 130
 _BODY_MOST = 64 << 10  # `-xxxx` prints 4 KiB of config space as 13 KB of text
 _BODIES_MOST = 8
 _OUTPUTS_MOST = 500
@@ -102,7 +104,7 @@ def listings(text: str) -> list[list[Function]]:
 
 def _functions(text: str) -> list[Function]:
     found = []
-    headers = list(HEADER.finditer(text))
+    headers = list(at_most_hits(HEADER.finditer(text)))
     line, counted = 1, 0
     for at, match in enumerate(headers):
         line += text.count("\n", counted, match.start())
@@ -113,7 +115,7 @@ def _functions(text: str) -> list[Function]:
         if address is None or not (words or match[3]):
             continue
         code = int(match[3], 16) if match[3] else CLASSES.get(words.lower())
-        function = Function(address, code, words or f"[{match[3]}]", match[4].strip(), line)
+        function = Function(address, code, words or f"[{match[3]}]", match[4][:_NAME_MOST].strip(), line)
         body = text[match.end() : min(end, match.end() + _BODY_MOST)]
         stop = _END.search(body)
         body = body[: stop.start()] if stop else body

@@ -11,6 +11,7 @@ from gputopo.terms.unknown import Said, Unknown
 
 # GT/s of one lane → generation (PCI Express Base Specification). NCCL's own table is in lint.py.
 _GENERATION = {"2.5": 1, "5": 2, "8": 3, "16": 4, "32": 5, "64": 6, "128": 7}
+_DIGITS = 12
 
 
 class Place(NamedTuple):
@@ -80,15 +81,18 @@ def class_of(element: Element, name: str = "class") -> str | None:
 
 
 def number(element: Element, name: str) -> int | None:
-    """An attribute as a whole number, or `None`: absent or none."""
+    """An attribute as a whole number, or `None`: absent, none, or longer than any that is written."""
+    text = element.get(name) or ""
+    if len(text) > _DIGITS:
+        return None
     try:
-        return int(element.get(name) or "")
+        return int(text)
     except ValueError:
         return None
 
 
 def numa_nodes(numaid: str | None) -> Said[tuple[int, ...]]:
-    if numaid is not None and numaid.isdecimal():
+    if numaid is not None and numaid.isdecimal() and len(numaid) <= _DIGITS:
         return (int(numaid),)
     if numaid == "-1":
         return Unknown("numaid -1: NCCL could not read the NUMA node (virtual machine, or no /sys)", "host's sysfs")

@@ -13,12 +13,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gputopo.parsers.limits import at_most_nodes
 from gputopo.parsers.nvidia_smi_values import counts_from_zero, keyed, model, uuid
 from gputopo.parsers.pasted_text import words_before
 from gputopo.records import GpuRecord, MigRecord, NodeRecords
 
 FORMAT = "nvidia-smi-list"
-GPU = re.compile(r"(?<!\w)GPU (\d{1,3}): (.*?) ?\((?:UUID|S/N): ?([^)\s]*)\)[ \t\"'`]*\Z")
+GPU = re.compile(r"(?<!\w)GPU (\d{1,3}): (.{0,200}?) ?\((?:UUID|S/N): ?([^)\s]{0,80})\)[ \t\"'`]*\Z")
 _MIG = re.compile(r"(?<!\w)MIG (\S{1,30})\s+Device\s+(\d{1,3}): \(UUID: ?([^)\s]*)\)")
 # 450 and 460 name a MIG device by its GPU and its instances: MIG-GPU-<uuid>/7/0.
 _OLD_MIG_UUID = re.compile(r"MIG-GPU-[0-9a-fA-F-]{36}/(\d{1,3})/(\d{1,3})\Z")
@@ -69,6 +70,7 @@ def _runs(lines: Sequence[str]) -> list[_Run]:
             if run is None or index <= run.gpus[-1].index:
                 run = open_[before] = _Run(before, before in after_links and index > 0)
                 found.append(run)
+                at_most_nodes(found, number)
             after_links.discard(before)
             run.gpus.append(_Gpu(index, gpu[2].strip(), gpu[3], number))
             last = run

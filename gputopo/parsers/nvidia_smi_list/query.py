@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gputopo.parsers.limits import at_most_nodes
 from gputopo.parsers.nvidia_smi_list.columns import KNOWN, guess_columns, row_observations, row_record
 from gputopo.parsers.nvidia_smi_values import counts_from_zero, keyed
 from gputopo.records import Assumption, Gap, GpuRecord, NodeRecords, Observation, SystemRecord
@@ -67,6 +68,7 @@ def find_tables(lines: Sequence[str]) -> list[Table]:
         if fields is not None:
             table = Table(fields, number)
             found.append(table)
+            at_most_nodes(found, number)
             continue
         cells = [cell.strip() for cell in line.strip(" \t>|`").split(",")]
         fits = table is not None and len(cells) == len(table.fields)
@@ -87,6 +89,7 @@ def _headless(found: list[Table], table: Table | None, cells: list[str], number:
     fresh = Table([""] * len(cells), number, guessed=True)
     fresh.rows.append((cells, number))
     found.append(fresh)
+    at_most_nodes(found, number)
     return fresh
 
 

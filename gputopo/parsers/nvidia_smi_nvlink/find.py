@@ -11,9 +11,10 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from gputopo.parsers.limits import at_most_nodes
 from gputopo.parsers.pasted_text import words_before
 
-_GPU = re.compile(r"(?<!\w)GPU (\d{1,3}): (.*?) ?\((?:UUID|S/N): ?([^)\s]*)\)[ \t]*(.*)\Z")
+_GPU = re.compile(r"(?<!\w)GPU (\d{1,3}): (.{0,200}?) ?\((?:UUID|S/N): ?([^)\s]{0,80})\)[ \t]*(.*)\Z")
 _GPU_UNNAMED = re.compile(r"(?<!\w)GPU (\d{1,3}): (\S.*)\Z")
 _LINK = re.compile(r"(?<!\w)Link (\d{1,2})(?:: |, )(\S.*)\Z")
 _KINDS = (
@@ -123,6 +124,7 @@ class _Finder:
         self.close(before)
         listing = self.open[before] = Listing()
         self.found.append(listing)
+        at_most_nodes(self.found)
         return listing
 
     def link(self, line: str, match: re.Match[str], number: int) -> None:

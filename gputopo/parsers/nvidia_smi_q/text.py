@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gputopo.parsers.limits import at_most_nodes
 from gputopo.parsers.nvidia_smi_q.printed import PrintedGpu, PrintedLog, PrintedMig, plain
 from gputopo.parsers.pasted_text import words_before
 
@@ -51,6 +52,7 @@ class _Reader:
     def log(self, number: int, fresh: bool = False) -> PrintedLog:
         if fresh or not self.logs:
             self.logs.append(PrintedLog(number))
+            at_most_nodes(self.logs, number)
             self.gpu = self.mig = None
             self.sections.clear()
         return self.logs[-1]

@@ -29,7 +29,7 @@ _RUN = r"(?:X|SYS|NODE|PHB|PXB|PIX|SOC|NV\d{1,2}|Unknown)"
 _GLUED = re.compile(rf"{_RUN}+")
 _LETTER = re.compile(_RUN)
 # The second half of a GPUn, NICn or NVn that a wrapped line broke in two is no device name.
-_LABEL = re.compile(r"(?:GPU|NIC)\d{1,4}\Z|(?!(?:PU|U|IC|C|V)\d{1,4}\Z)[a-zA-Z][\w.\-]{0,60}\d[\w.\-]{0,30}\Z")
+_LABEL = re.compile(r"(?:GPU|NIC)\d{1,4}\Z|(?!GPU|NIC|(?:PU|U|IC|C|V)\d{1,4}\Z)[a-zA-Z][\w.\-]{0,60}\d[\w.\-]{0,30}\Z")
 _LABEL_AND_CELL = re.compile(rf"(.*\d)({_RUN}+)\Z")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from gputopo.parsers.limits import DEVICES_MOST, LINE_MOST, at_most_nodes, lines_of
 from gputopo.parsers.nvidia_smi_topo.cells import (
     LETTERS,
     P2PRow,
@@ -19,6 +20,7 @@ from gputopo.parsers.nvidia_smi_topo.cells import (
     split_row,
 )
 from gputopo.parsers.nvidia_smi_topo.header import Header, read_continuation, read_header
+from gputopo.parsers.unreadable import Unreadable
 
 # Colour codes, also where ESC was lost or spelled out. A bare `[m` is none: `[mlx5_0]` begins with it.
 _COLOUR = re.compile(
@@ -28,6 +30,8 @@ _COLOUR = re.compile(
 _COLOUR_SIGNS = ("\x1b", "[0m", "[4m", "[m", "[01;")
 _ODD_SIGNS = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x2502: "|", 0x2503: "|", 0x2551: "|", 0xFEFF: None, 0x200B: None}
 LEGEND_SYMBOLS = frozenset(("X", "SYS", "NODE", "PHB", "PXB", "PIX", "SOC", "NV#"))
+_ROWS_MOST = DEVICES_MOST
+_ALONE_MOST = 1_000  # headers without a row: one is enough to say where the matrix should be
 _TIME = re.compile(r"[\[(]?\d[\d:.,/\-+TZ]*[\])]?:?\Z")
 
 
@@ -48,7 +52,7 @@ class Text:
             text = _COLOUR.sub("", text)
         if not text.isascii():
             text = text.translate(_ODD_SIGNS)
-        self.lines = text.split("\n")
+        self.lines = lines_of(text)
         last = self.lines[-1]
         self.open_end = len(self.lines) if last else 0
         self.unterminated = self.open_end if last and not last[-1].isspace() else 0
@@ -89,19 +93,21 @@ class _Finder:
         self.headers: dict[tuple[str, ...], Header] = {}
         self.open: dict[tuple[str, ...], Block] = {}
         self.last_row: PrintedRow | None = None
+        self.last_block: Block | None = None  # of that row
         self.last_line = 0  # the last line of that row
 
     def header(self, header: Header) -> None:
         before = _words_before(header.text, header.text.find(header.labels[0]))
         self.drop_header(before)
         self.headers[before] = header
+        at_most_nodes(self.headers, header.line)
         block = self.open.get(before)
         if block and (block.closed or not block.header or block.header.labels != header.labels):
             self.close(before, header.line)
 
     def drop_header(self, before: tuple[str, ...]) -> None:
         unused = self.headers.pop(before, None)
-        if unused:
+        if unused and len(self.alone) < _ALONE_MOST:
             self.alone.append(unused)
 
     def close(self, before: tuple[str, ...], line: int) -> None:
@@ -123,9 +129,12 @@ class _Finder:
             block = self.open[before] = Block(header, before)
             self.headers.pop(before, None)
             self.blocks.append(block)
+            at_most_nodes(self.blocks, row.line)
+        if len(block.rows) == _ROWS_MOST:
+            raise Unreadable(f"a matrix of more than {_ROWS_MOST} rows", row.line)
         block.rows.append(row)
         block.labels.add(row.label)
-        self.last_row, self.last_line = row, row.line
+        self.last_row, self.last_line, self.last_block = row, row.line, block
 
     def captioned_header(self, row: PrintedRow, block: Block | None) -> Header | None:
         """A header that shares its line with other words: `NVIDIA Topology: GPU0 GPU1`."""
@@ -160,17 +169,16 @@ class _Finder:
 
         Joined without a blank, since the break can be within a letter (`NO` `DE`).
         """
-        row = self.last_row
-        if row is None or line != self.last_line + 1:
+        row, block = self.last_row, self.last_block
+        if row is None or block is None or line != self.last_line + 1 or len(row.text) > LINE_MOST:
             return False
-        for block in self.open.values():
-            if block.header is None or block.rows[-1] is not row:
-                continue
-            longer = split_row(row.text + text, row.line)
-            if isinstance(longer, PrintedRow) and _goes_on(row, longer, block.header):
-                block.rows[-1] = self.last_row = longer
-                self.last_line = line
-                return True
+        if block.header is None or block.rows[-1] is not row or self.open.get(block.words_before) is not block:
+            return False
+        longer = split_row(row.text + text, row.line)
+        if isinstance(longer, PrintedRow) and _goes_on(row, longer, block.header):
+            block.rows[-1] = self.last_row = longer
+            self.last_line = line
+            return True
         return False
 
     def legend(self, words: list[str]) -> None:

@@ -12,11 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from gputopo.parsers.limits import LINE_MOST
+
 _START = re.compile(r"(?<![\w.-])GPU\d{1,4}(?!\d)")
 _ITEM = re.compile(
     r"CPU\s+Affinity|NUMA\s+Affinity|GPU\s+NUMA\s+ID|(?:GPU|NIC)\d{1,4}|mlx\d+_(?:bond_?)?\d{1,3}|[^\s|]+"
 )
-_DEVICE = re.compile(r"[a-zA-Z][\w.\-]*\d[\w.\-]*\Z")
+_NUMBERED = re.compile(r"(?:GPU|NIC)\d{1,4}\Z")
+_DEVICE = re.compile(r"(?!GPU|NIC)[a-zA-Z][\w.\-]*\d[\w.\-]*\Z")
 _NAME = re.compile(r"[a-zA-Z][\w.\-]*\Z")
 _NUMBER_AT_END = re.compile(r"(.*?)(\d+)\Z")
 _HEADS = ("CPU Affinity", "NUMA Affinity", "GPU NUMA ID")
@@ -58,6 +61,8 @@ def read_continuation(text: str, line: int, before: Header) -> Header | None:
     first = before.text[start.start() :] if start else before.text
     # Joined without a blank: two names that then are one make a label less than there are cells, which
     # shows; a name broken into two would make one more, as if the rows were cut.
+    if len(before.text) > LINE_MOST:
+        return None
     whole = _read(_items(first + text), before.line, before.text + text)
     if whole is None or (len(whole.labels) == len(before.labels) and whole.heads == before.heads):
         return None
@@ -72,7 +77,7 @@ def _read(items: list[str], line: int, text: str) -> Header | None:
     damage = ""
     last = len(items) - 1
     for at, item in enumerate(items):
-        if item[-1].isdigit() and item[:3] in ("GPU", "NIC") and not heads:
+        if not heads and _NUMBERED.match(item):
             labels.append(item)
             continue
         name = " ".join(item.split())

@@ -12,6 +12,7 @@ from contextlib import suppress
 from gputopo.parsers.nvml_recording.answers import part
 from gputopo.parsers.nvml_recording.call_bytes import decode_calls
 from gputopo.parsers.unreadable import Unreadable
+from gputopo.terms.structured_text import json_is_too_large
 
 FORMAT = "nvml-recording"
 VERSION = 1
@@ -23,6 +24,8 @@ Answers = dict[str, object]
 
 def read_document(source: str) -> Answers:
     """The JSON object. Raises Unreadable."""
+    if json_is_too_large(source):
+        raise Unreadable(f"{_WHAT}: more values than a driver has answers", None, _HINT)
     try:
         document = json.loads(source.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
