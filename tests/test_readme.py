@@ -16,18 +16,24 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
-BLOCK = re.compile(r"(<!-- output: make inspect -->\n```text\n)(.*?)(```\n<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- output: (.+?) -->\n```text\n)(.*?)(```\n<!-- end -->)", re.DOTALL)
 
 
-def output() -> str:
-    """What `make inspect` runs once .venv is there."""
+def output(command: str) -> str:
+    """What the command prints; `make inspect`: what it runs once .venv is there."""
+    if command != "make inspect":
+        return printed(shlex.split(command))
     makefile = (ROOT / "Makefile").read_text()
     sample = re.search(r"^SAMPLE = (\S+)$", makefile, re.MULTILINE)
     assert sample
     assert "gputopo inspect $(SAMPLE)" in makefile
+    return printed(["inspect", sample[1]])
+
+
+def printed(arguments: list[str]) -> str:
     environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
     done = subprocess.run(
-        [sys.executable, "-m", "gputopo", "inspect", sample[1]],
+        [sys.executable, "-m", "gputopo", *arguments],
         capture_output=True, text=True, check=True, cwd=ROOT, env=environment,
     )  # fmt: skip
     return done.stdout
@@ -45,10 +51,11 @@ def commands() -> list[list[str]]:
     return found
 
 
-def test_the_output_in_the_readme_is_the_real_one() -> None:
-    block = BLOCK.search(README.read_text())
-    assert block
-    assert block[2] == output()
+def test_the_outputs_in_the_readme_are_the_real_ones() -> None:
+    blocks = BLOCK.findall(README.read_text())
+    assert {command.split()[0] for _, command, _, _ in blocks} == {"make", "allocate"}
+    for _, command, text, _ in blocks:
+        assert text == output(command)
 
 
 @pytest.mark.parametrize("arguments", commands(), ids=" ".join)
@@ -89,4 +96,4 @@ def test_every_exit_code_and_format_is_there() -> None:
 
 
 if __name__ == "__main__":
-    README.write_text(BLOCK.sub(lambda block: block[1] + output() + block[3], README.read_text()))
+    README.write_text(BLOCK.sub(lambda block: block[1] + output(block[2]) + block[4], README.read_text()))

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
+from gputopo.commands import allocate_objects as given
 from gputopo.commands import allocate_options as shared
-from gputopo.commands import options, output
+from gputopo.commands import options
 from gputopo.commands.allocate_holdings import holding
+from gputopo.commands.allocate_place import Place
+from gputopo.commands.allocate_reading import Files, How, Reading, read
+from gputopo.errors import GputopoError
+from gputopo.terms.kube_object import WrongShape
+
+if TYPE_CHECKING:
+    from gputopo.allocate.compare import Comparison
+    from gputopo.topology.node import NodeTopology
 
 RESOURCE = "nvidia.com/gpu"
 
@@ -16,6 +25,10 @@ def command(
     count: shared.Count = None,
     available: shared.Available = None,
     in_use: shared.InUse = None,
+    pod: shared.PodFile = None,
+    node: shared.NodeFile = None,
+    classes: shared.Classes = None,
+    k8s_version: shared.K8sVersion = None,
     as_format: options.As = None,
     form: options.Output = "text",
     output_file: options.OutputFile = None,
@@ -32,50 +45,44 @@ def command(
     """What each mechanism would give for the same request, in each setting that changes its choice, beside the
     best set that is free.
     """
-    from gputopo.allocate.compare import compare, settings
-    from gputopo.allocate.decider import decide
-    from gputopo.allocate.device_plugin.plugin import DevicePlugin
-    from gputopo.allocate.request import Request
-    from gputopo.allocate.state import State
-
     size = shared.checked_count(count)
-    as_format = options.checked_format(as_format)
-    assumed = options.pairs(assume, "--assume")
-    beside = shared.sources_of(sources, timeout, quiet)
-    nodes = (
-        shared.nodes_of(beside.node, as_format=as_format, assume=assumed, merge=merge, each=each)
-        if sources
-        else shared.live_nodes(root, driver_root, timeout, quiet, assumed)
-    )
-    made = []
-    for node in nodes:
-        units = DevicePlugin().state(node, RESOURCE).units
-        free, _ = shared.free_units(node, units, available, in_use, None)
-        state = holding(State(node, units, free), RESOURCE, beside.states, given=available or in_use)
-        made.append(compare(state, Request(size), tuple(settings(node))))
-    decides = decide(None).line
-    if form == "text":
-        from gputopo.reports.style import Style
-        from gputopo.reports.text import render
+    how = How(as_format, assume, merge, each, root, driver_root, timeout, quiet)
+    found = read(sources, Files(pod, node, None, classes, k8s_version), how, counted=True)
+    try:
+        made = [
+            (_compare(one, size, available, in_use, found), found.objects.decision(found.version, one.name))
+            for one in found.nodes
+        ]
+    except WrongShape as error:
+        raise given.shaped(error, found.where) from None
+    code = max(_exit([row.answer.admitted for row in one.rows]) for one, _ in made)
+    place = Place(form, output_file, color, verbose, quiet)
+    if place.is_text:
         from gputopo.reports.views.allocate_all import blocks
 
-        style = Style(*output.place(color, output_file))
-        text = "\n".join(
-            render(blocks(one, node=one.state.node.name, decides=decides, verbose=verbose, quiet=quiet), style)
-            for one in made
-        )
+        place.show([blocks(one, decision, verbose=verbose, quiet=quiet) for one, decision in made], code)
     else:
         from gputopo.documents.allocation_comparison import encode, encode_list
 
-        items = [encode(one, node=one.state.node.name, decides=decides) for one in made]
-        document: dict[str, Any] = items[0] if len(items) == 1 else encode_list(items)
-        if form == "json":
-            from gputopo.reports.json import render as write
-        else:
-            from gputopo.reports.yaml import render as write
-        text = write(document)
-    output.write(text, output_file)
-    return max(_exit([row.answer.admitted for row in one.rows]) for one in made)
+        place.print([encode(one, decision) for one, decision in made], encode_list)
+    return code
+
+
+def _compare(
+    node: NodeTopology, size: int, available: str | None, in_use: str | None, found: Reading
+) -> Comparison:  # fmt: skip
+    from gputopo.allocate.compare import compare, settings
+    from gputopo.allocate.device_plugin.config import PluginConfig
+    from gputopo.allocate.device_plugin.units import offered
+    from gputopo.allocate.request import Request
+    from gputopo.allocate.state import State
+
+    units = offered(node, PluginConfig()).get(RESOURCE)
+    if not units:
+        raise GputopoError(f"the plugin does not offer {RESOURCE} here", "", "see its MIG strategy", 1)
+    free, _ = shared.free_units(node, units, available, in_use)
+    state = holding(State(node, units, free), RESOURCE, found.beside.states, given=available or in_use)
+    return compare(state, Request(size), tuple(settings(node)))
 
 
 def _exit(admitted: list[bool | None]) -> int:

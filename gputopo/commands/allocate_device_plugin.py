@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, Optional
 
 import typer
 
+from gputopo.commands import allocate_objects as given
 from gputopo.commands import allocate_options as shared
-from gputopo.commands import options, output
+from gputopo.commands import options
 from gputopo.commands.allocate_holdings import holding
-from gputopo.commands.allocate_plugin_config import choose, read_configs
+from gputopo.commands.allocate_place import Place, exit_code
+from gputopo.commands.allocate_plugin_config import choose, configs_of, label_of, plugin_release
+from gputopo.commands.allocate_reading import Files, How, Reading, read
 from gputopo.errors import GputopoError
+from gputopo.terms.kube_object import WrongShape
 
 if TYPE_CHECKING:
+    from gputopo.allocate.assumed import Assumed
+    from gputopo.allocate.decider import Decision
     from gputopo.allocate.device_plugin.config import Refused
     from gputopo.allocate.device_plugin.fabric import FmPartition
     from gputopo.allocate.device_plugin.plugin import DevicePlugin
     from gputopo.allocate.device_plugin.report import Report
-    from gputopo.parsers.kubelet_state import KubeletState
-    from gputopo.reports.blocks import Block
+    from gputopo.allocate.kubelet.otherwise import Otherwise
     from gputopo.topology.node import NodeTopology
 
 Policy = Literal["best-effort", "simple", "static-dgx1p", "static-dgx1v", "static-dgx2"]
@@ -32,18 +37,15 @@ def command(
     in_use: shared.InUse = None,
     must_include: shared.MustInclude = None,
     ordered: shared.Ordered = None,
-    plugin_config: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--plugin-config", metavar="FILE", help="config.yaml, its ConfigMap, or a ClusterPolicy."),
-    ] = None,
-    config_key: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--config-key", metavar="KEY", help="Of a ConfigMap; the node label names it."),
-    ] = None,
-    plugin_version: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option("--plugin-version", metavar="VERSION", help="Of the plugin, e.g. v0.17.1; newest: v0.20.0."),
-    ] = None,
+    pod: shared.PodFile = None,
+    node: shared.NodeFile = None,
+    classes: shared.Classes = None,
+    container: shared.ContainerName = None,
+    plugin_config: shared.PluginConfigFile = None,
+    config_key: shared.ConfigKey = None,
+    kubelet_config: shared.KubeletConfig = None,
+    k8s_version: shared.K8sVersion = None,
+    plugin_version: shared.PluginVersion = None,
     resource: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option("--resource", metavar="NAME", help="Default nvidia.com/gpu, or the only one that is offered."),
@@ -83,57 +85,74 @@ def command(
 
     The plugin maximises the links summed over all sets it can cut the free GPUs into, not the set you get.
     """
+    from gputopo.allocate.device_plugin.config import Refused
     from gputopo.allocate.device_plugin.plugin import DevicePlugin
 
-    size = shared.checked_count(count)
-    as_format = options.checked_format(as_format)
-    assumed = options.pairs(assume, "--assume")
-    version = _version(plugin_version)
+    version = plugin_release(plugin_version)
     partitions = _partitions(fm_partitions)
-    shared.check_live(sources, root, driver_root)
-    beside = shared.sources_of(sources, timeout, quiet)
-    configs = tuple(one for named in beside.plugin_configs for one in read_configs(named.text, named.name))
-    if plugin_config is not None:
-        configs = read_configs(shared.read_text(plugin_config, "--plugin-config"), plugin_config)
-    nodes = (
-        shared.nodes_of(beside.node, as_format=as_format, assume=assumed, merge=merge, each=each)
-        if sources
-        else shared.live_nodes(root, driver_root, timeout, quiet, assumed)
-    )
-    from gputopo.allocate.device_plugin.config import Refused
-
-    place = _Place(form, output_file, color, verbose, quiet)
-    asked = _Asked(size, available, in_use, must_include, ordered, resource, partitions, beside.states)
+    if count is not None or not (pod or sources):
+        shared.checked_count(count)
+    how = How(as_format, assume, merge, each, root, driver_root, timeout, quiet)
+    found = read(sources, Files(pod, node, None, classes, k8s_version), how, counted=count is not None)
+    place = Place(form, output_file, color, verbose, quiet)
     try:
-        config, notes = choose(configs, config_key, mig_strategy, shared_policy)
-        plugin = DevicePlugin(config, version, policy=policy, platform="" if platform == "nvml" else platform)
-        reports = [_ask(node, plugin, asked) for node in nodes]
-    except Refused as refusal:
-        return _refused(refusal, nodes, version, size, place)
-    _print(reports, notes, place)
-    return max(_exit(one) for one in reports)
+        resource, size = _asked(found.objects, resource, container, count)
+        configs = configs_of(plugin_config, found)
+        config_key = config_key or label_of(configs, found.objects, found.nodes)
+        request = _Request(size, available, in_use, must_include, ordered, resource, partitions)
+        try:
+            config, notes = choose(configs, config_key, mig_strategy, shared_policy)
+            plugin = DevicePlugin(config, version, policy=policy, platform="" if platform == "nvml" else platform)
+            reports = [_ask(one, plugin, request, found) for one in found.nodes]
+        except Refused as refusal:
+            return _refused(refusal, found, version, size, place)
+        decisions = [_decision(one, found) for one in reports]
+        beside = [_kubelet(one, found, kubelet_config, k8s_version, notes) for one in reports]
+    except WrongShape as error:
+        raise given.shaped(error, found.where) from None
+    _print(reports, decisions, beside, place)
+    return max(map(_exit, reports))
 
 
-class _Asked:
+class _Request(NamedTuple):
     """The request as the options give it."""
 
-    __slots__ = ("available", "in_use", "must_include", "ordered", "partitions", "resource", "size", "states")
-
-    def __init__(
-        self, size: int, available: str | None, in_use: str | None, must_include: str | None, ordered: str | None,
-        resource: str | None, partitions: Sequence[FmPartition] | None, states: Sequence[KubeletState],
-    ) -> None:  # fmt: skip
-        self.size = size
-        self.available = available
-        self.in_use = in_use
-        self.must_include = must_include
-        self.ordered = ordered
-        self.resource = resource
-        self.partitions = partitions
-        self.states = states
+    size: int
+    available: str | None
+    in_use: str | None
+    must_include: str | None
+    ordered: str | None
+    resource: str | None
+    partitions: Sequence[FmPartition] | None
 
 
-def _ask(node: NodeTopology, plugin: DevicePlugin, asked: _Asked) -> Report:
+def _asked(
+    objects: given.Objects, resource: str | None, container: str | None, count: int | None
+) -> tuple[str | None, int]:  # fmt: skip
+    """Of which resource and how many. The plugin is asked container by container. Raises GputopoError, WrongShape."""
+    pod = objects.pod
+    if pod is None:
+        return resource, shared.checked_count(count)
+    from gputopo.allocate.decider.asks import containers
+
+    own = resource if resource is None or "/" in resource else f"nvidia.com/{resource}"
+    names = {name for one in containers(pod) for name, amount in one.asks.items() if amount and _is_ours(name)}
+    if own is None and len(names) > 1:
+        several = ", ".join(sorted(names))
+        raise GputopoError(f"the pod asks for several resources: {several}", pod.where, "--resource NAME")
+    own = own or next(iter(names), "nvidia.com/gpu")
+    asking = [one for one in containers(pod) if one.asks.get(own)]
+    one = given.one_container(asking, pod, container, own)
+    return own, shared.checked_count(count, int(one.asks[own]))
+
+
+def _is_ours(resource: str) -> bool:
+    return resource.startswith(("nvidia.com/gpu", "nvidia.com/mig-")) and not resource.startswith(
+        ("nvidia.com/gpumem", "nvidia.com/gpucores")
+    )
+
+
+def _ask(node: NodeTopology, plugin: DevicePlugin, asked: _Request, found: Reading) -> Report:
     from gputopo.allocate.device_plugin.report import report
     from gputopo.allocate.device_plugin.units import offered
     from gputopo.allocate.gpu_set import resolve
@@ -144,8 +163,8 @@ def _ask(node: NodeTopology, plugin: DevicePlugin, asked: _Asked) -> Report:
     name = _resource(asked.resource, tuple(units))
     own = units[name]
     free, order = shared.free_units(node, own, asked.available, asked.in_use, asked.ordered)
-    given = asked.available or asked.in_use or asked.ordered
-    state = holding(State(node, own, free), name, asked.states, given=given)
+    given_free = asked.available or asked.in_use or asked.ordered
+    state = holding(State(node, own, free), name, found.beside.states, given=given_free)
     must = resolve(node, asked.must_include, "--must-include", own) if asked.must_include is not None else ()
     lost = [one for one in must if one not in state.free]
     if lost:
@@ -153,6 +172,28 @@ def _ask(node: NodeTopology, plugin: DevicePlugin, asked: _Asked) -> Report:
     if len(must) > asked.size:
         raise GputopoError(f"{len(must)} are required and {asked.size} asked for", "--must-include")
     return report(plugin._replace(ordered=order), state, Request(asked.size, must, name), asked.partitions)
+
+
+def _decision(report: Report, found: Reading) -> Decision:
+    return found.objects.decision(found.version, report.state.node.name, report.request.resource)
+
+
+class _Beside(NamedTuple):
+    assumed: tuple[Assumed, ...]
+    others: tuple[Otherwise, ...]
+
+
+def _kubelet(
+    report: Report, found: Reading, config: str | None, version: str | None, notes: Sequence[str]
+) -> _Beside:  # fmt: skip
+    """What the kubelet's Topology Manager would make of the request, and what is assumed of it."""
+    from gputopo.allocate.assumed import Assumed
+    from gputopo.allocate.device_plugin.beside import assumed
+    from gputopo.commands.allocate_otherwise import of_plugin
+
+    own, others = of_plugin(report, found, config, version)
+    said = (*(Assumed(note) for note in notes), *own)
+    return _Beside(assumed(report, said, alone=config is None and not found.beside.kubelet_configs), others)
 
 
 def _resource(name: str | None, offered: Sequence[str]) -> str:
@@ -171,16 +212,6 @@ def _resource(name: str | None, offered: Sequence[str]) -> str:
     return name
 
 
-def _version(text: str | None) -> str:
-    from gputopo.allocate.device_plugin.versions import NEWEST, number
-
-    if text is None:
-        return NEWEST
-    if number(text) is None:
-        raise GputopoError(f"no version of the device plugin: {text!r}", "--plugin-version", f"e.g. {NEWEST}")
-    return "v" + text.strip().removeprefix("v")
-
-
 def _partitions(text: str | None) -> Sequence[FmPartition] | None:
     if text is None:
         return None
@@ -197,10 +228,12 @@ def _partitions(text: str | None) -> Sequence[FmPartition] | None:
         raise GputopoError(what, f"--fm-partitions {text}", "give what `fmpm -l` prints, or hgx") from error
 
 
-def _refused(refusal: Refused, nodes: Sequence[NodeTopology], version: str, size: int, place: _Place) -> int:
+def _refused(refusal: Refused, found: Reading, version: str, size: int, place: Place) -> int:
     """The plugin would not start: exit 1, as an answer of every node."""
     from gputopo.allocate.answer import Answer
+    from gputopo.allocate.assumed import Assumed
     from gputopo.allocate.request import Request
+    from gputopo.allocate.state import State
 
     why = ["the device plugin does not start with this configuration, so the node offers no GPUs"]
     if refusal.allowed:
@@ -209,66 +242,42 @@ def _refused(refusal: Refused, nodes: Sequence[NodeTopology], version: str, size
         "device-plugin", version, "gpu", Request(size), False, reason="plugin does not start", message=str(refusal),
         why=tuple(why),
     )
-    if place.form == "text":
+    assumed = (Assumed(f"device plugin {version}", "--plugin-version"),)
+    asked = [(node, found.objects.decision(found.version, node.name)) for node in found.nodes]
+    if place.is_text:
         from gputopo.reports.views.allocate_refused import blocks
 
-        place.show([blocks(answer, node.name) for node in nodes], 1)
+        place.show([blocks(answer, State(node, (), ()), one, assumed, quiet=place.quiet) for node, one in asked], 1)
     else:
-        from gputopo.documents.allocation import encode
+        from gputopo.documents.allocation import encode, notes
 
-        place.print([encode(answer, node=node.name) for node in nodes])
+        place.print([encode(answer, node=node.name, decides=one, assumptions=notes(assumed)) for node, one in asked])
     return 1
 
 
-class _Place:
-    """Where and how the answer goes."""
-
-    __slots__ = ("color", "file", "form", "quiet", "verbose")
-
-    def __init__(self, form: str, file: str | None, color: str, verbose: bool, quiet: bool) -> None:
-        self.form = form
-        self.file = file
-        self.color = color
-        self.verbose = verbose
-        self.quiet = quiet
-
-    def show(self, reports: Sequence[Sequence[Block]], code: int) -> None:
-        """Blocks as text; the exit code is explained on a terminal only."""
-        from gputopo.reports.style import Style
-        from gputopo.reports.text import render
-
-        style = Style(*output.place(self.color, self.file))
-        output.write("\n".join(render(blocks, style) for blocks in reports), self.file)
-
-    def print(self, documents: Sequence[dict[str, Any]]) -> None:
-        from gputopo.documents.allocation import encode_list
-
-        document = documents[0] if len(documents) == 1 else encode_list(documents)
-        if self.form == "json":
-            from gputopo.reports.json import render
-        else:
-            from gputopo.reports.yaml import render
-        output.write(render(document), self.file)
-
-
-def _print(reports: Sequence[Report], notes: Sequence[str], place: _Place) -> None:
-    if place.form == "text":
+def _print(
+    reports: Sequence[Report], decisions: Sequence[Decision], beside: Sequence[_Beside], place: Place
+) -> None:  # fmt: skip
+    made = list(zip(reports, decisions, beside))
+    if place.is_text:
         from gputopo.reports.views.allocate_device_plugin import blocks
 
-        made = [blocks(one, notes, verbose=place.verbose, quiet=place.quiet) for one in reports]
-        place.show(made, max(_exit(one) for one in reports))
-    else:
-        from gputopo.documents.allocation_device_plugin import encode
-        from gputopo.rules.run import run
+        texts = [
+            blocks(one, decision, more.assumed, more.others, verbose=place.verbose, quiet=place.quiet)
+            for one, decision, more in made
+        ]
+        place.show(texts, max(map(_exit, reports)))
+        return
+    from gputopo.documents.allocation_device_plugin import encode
+    from gputopo.rules.run import run
 
-        fabric = ("GT031",)  # the one rule that is about what this allocator does not see
-        place.print([encode(one, notes, run(one.state.node, select=fabric)[0]) for one in reports])
+    fabric = ("GT031",)  # the one rule that is about what this allocator does not see
+    place.print([
+        encode(one, decision, more.assumed, run(one.state.node, select=fabric)[0], more.others)
+        for one, decision, more in made
+    ])  # fmt: skip
 
 
 def _exit(report: Report) -> int:
-    """1: refused. 3: the evidence leaves open whether it is; what only chance decides is an answer."""
     answer = report.answer
-    if answer.admitted is False:
-        return 1
-    undecided = answer.admitted is None and not any(one.defect for one in answer.outcomes)
-    return 3 if undecided else 0
+    return exit_code(answer, by_chance=any(one.defect for one in answer.outcomes))

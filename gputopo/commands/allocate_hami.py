@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
 from gputopo.commands import allocate_objects as given
+from gputopo.commands import allocate_options as shared
 from gputopo.commands import options
+from gputopo.commands.allocate_place import Place
+from gputopo.commands.allocate_reading import Files, How, Reading, read
+from gputopo.commands.allocate_scheduler import Answered, ask, is_joined, left_aside, printed, state_of
 from gputopo.errors import GputopoError
 from gputopo.terms.kube_object import KubeObject, WrongShape
 
 if TYPE_CHECKING:
     from gputopo.allocate.hami import Hami, Wanted
-    from gputopo.topology.node import NodeTopology
+    from gputopo.topology.node import NodeTopology, NoteAssumption
 
 PolicyOption = Annotated[
     Optional[str],  # noqa: UP045
@@ -23,25 +27,21 @@ PolicyOption = Annotated[
     ),
 ]  # fmt: skip
 NumaBind = Annotated[bool, typer.Option("--numa-bind", help="As the annotation nvidia.com/numa-bind: true.")]
-ContainerName = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option("--container", metavar="NAME", help="Of a pod with several containers that ask for GPUs."),
-]
 
 
 def command(
     sources: options.Sources = None,
-    count: given.Count = None,
-    available: given.Available = None,
-    in_use: given.InUse = None,
-    pod: given.PodFile = None,
-    node: given.NodeFile = None,
-    pods: given.PodsFile = None,
-    classes: given.Classes = None,
-    container: ContainerName = None,
+    count: shared.Count = None,
+    available: shared.Available = None,
+    in_use: shared.InUse = None,
+    pod: shared.PodFile = None,
+    node: shared.NodeFile = None,
+    pods: shared.PodsFile = None,
+    classes: shared.Classes = None,
+    container: shared.ContainerName = None,
     policy: PolicyOption = None,
     numa_bind: NumaBind = False,
-    k8s_version: given.Version = None,
+    k8s_version: shared.K8sVersion = None,
     as_format: options.As = None,
     form: options.Output = "text",
     output_file: options.OutputFile = None,
@@ -50,44 +50,53 @@ def command(
     quiet: options.Quiet = False,
     assume: options.Assume = None,
     merge: options.Merge = False,
+    each: options.Each = False,
     root: options.Root = None,
     driver_root: options.DriverRoot = None,
     timeout: options.Timeout = 10.0,
 ) -> int:
     """Which GPUs would HAMi's scheduler give: binpack, spread, numa-bind, topology-aware."""
-    from gputopo.allocate.decider import decide
-    from gputopo.allocate.request import Request
-    from gputopo.allocate.state import State
-
     _check(policy)
-    version = given.version_of(k8s_version)
-    seconds = options.checked_timeout(timeout)
-    gathered = given.gather(
-        sources, assume=options.pairs(assume, "--assume"), timeout=seconds, quiet=quiet, merge=merge,
-        as_format=options.checked_format(as_format),
+    if count is not None or not (pod or sources):
+        shared.checked_count(count)
+    how = How(as_format, assume, merge, each, root, driver_root, timeout, quiet)
+    found = read(
+        sources, Files(pod, node, pods, classes, k8s_version), how, counted=count is not None,
+        speaks=lambda beside, objects: any(map(_is_registered, objects.nodes)),
     )  # fmt: skip
+    question = _Question(count, available, in_use, container, policy, numa_bind)
     try:
-        found = given.objects(gathered, pod, node, pods, classes)
-        wanted = _wanted(found.pod, container)
-        topology = gathered.node
-        if topology is None and not _is_registered(found.node):
-            if sources:
-                what = "neither a dump nor a Node registered with HAMi in the sources"
-                raise GputopoError(what, ", ".join(sources))
-            topology = given.live(seconds, quiet, root, driver_root)
-        mechanism, topology = _mechanism(topology, found, wanted, policy, numa_bind)
-        decision = decide(found.pod, found.node, found.classes, version)
-        owner = found.pod.name if found.pod is not None else ""
+        reports = [_ask(one, found, question) for one in found.nodes or (None,)]
     except WrongShape as error:
-        raise given.shaped(error, pod or node or ", ".join(sources or ())) from None
-    number = given.checked_count(count, None if wanted is None else wanted.number)
+        raise given.shaped(error, found.where) from None
+    return printed(reports, Place(form, output_file, color, verbose, quiet))
+
+
+class _Question(NamedTuple):
+    size: int | None
+    available: str | None
+    in_use: str | None
+    container: str | None
+    policy: str | None
+    numa_bind: bool
+
+
+def _ask(topology: NodeTopology | None, found: Reading, question: _Question) -> Answered:
+    from gputopo.allocate.request import Request
+
+    wanted = _wanted(found.objects.pod, question.container)
+    own = found.objects.node(None if topology is None else topology.name)
+    mechanism, topology = _mechanism(topology, own, found.objects, wanted, question)
+    number = shared.checked_count(question.size, None if wanted is None else wanted.number)
     lost = {gpu.id for gpu in mechanism.gpus if not gpu.healthy or gpu.used}
-    units = tuple(gpu.id for gpu in topology.gpus)
-    state = State(topology, units, given.free_units(topology, available, in_use, lost))
-    request = Request(number, owner=owner)
-    answer = mechanism.answer(state, request)
-    given.printed(answer, state, decision, form, output_file, color, verbose, quiet)
-    return given.exit_code(answer)
+    lost |= {gpu.id for gpu in topology.gpus} - {gpu.id for gpu in mechanism.gpus}
+    state = state_of(topology, question.available, question.in_use, lost)
+    owner = found.objects.pod.name if found.objects.pod is not None else ""
+
+    def of_size(size: int) -> Hami:
+        return mechanism._replace(wanted=None if wanted is None else wanted._replace(number=size))
+
+    return ask(mechanism, of_size, state, Request(number, owner=owner), found)
 
 
 def _check(policy: str | None) -> None:
@@ -113,20 +122,14 @@ def _wanted(pod: KubeObject | None, name: str | None) -> Wanted | None:
     from gputopo.allocate.decider.asks import containers
     from gputopo.allocate.hami.request import of_container
 
-    asking = [(one, wanted) for one in containers(pod) if (wanted := of_container(one)) is not None]
-    if name is not None:
-        asking = [pair for pair in asking if pair[0].name == name]
-    if not asking:
-        what = f"no container {name} that asks for GPUs" if name is not None else "the pod asks for no GPU"
-        raise GputopoError(what, pod.where)
-    if len(asking) > 1:
-        names = ", ".join(one.name for one, _ in asking)
-        raise GputopoError(f"several containers ask for GPUs: {names}", pod.where, f"--container {asking[0][0].name}")
-    return asking[0][1]
+    found = [(one, wanted) for one in containers(pod) if (wanted := of_container(one)) is not None]
+    asking = given.one_container([one for one, _ in found], pod, name, "GPUs")
+    return next(wanted for one, wanted in found if one is asking)
 
 
 def _mechanism(
-    topology: NodeTopology | None, found: given.Objects, wanted: Wanted | None, policy: str | None, numa_bind: bool
+    topology: NodeTopology | None, own: KubeObject | None, found: given.Objects, wanted: Wanted | None,
+    question: _Question,
 ) -> tuple[Hami, NodeTopology]:  # fmt: skip
     from gputopo.allocate.decider.asks import pod_annotations
     from gputopo.allocate.hami import Hami, Pod, Policy
@@ -135,8 +138,7 @@ def _mechanism(
     from gputopo.allocate.hami.request import POLICY, named, numa_bound
 
     notes = pod_annotations(found.pod) if found.pod is not None else {}
-    said = notes.get(POLICY, policy if policy is not None else "spread")
-    own = found.node
+    said = notes.get(POLICY, question.policy if question.policy is not None else "spread")
     if topology is None:
         assert own is not None
         bare = seen.of_object(own, {})
@@ -144,10 +146,18 @@ def _mechanism(
         topology = seen.node_of(own.name or None, bare.gpus)
     names = {gpu.uuid: gpu.id for gpu in topology.gpus if gpu.uuid is not None}
     registered = seen.of_object(own, names) if own is not None else None
+    notes_of: tuple[NoteAssumption, ...] = ()
+    if own is not None and registered is not None and not is_joined(topology, [gpu.id for gpu in registered.gpus]):
+        bare = seen.of_object(own, {})
+        assert bare is not None
+        topology = seen.node_of(own.name or None, bare.gpus)
+        names = {gpu.uuid: gpu.id for gpu in topology.gpus if gpu.uuid is not None}
+        registered = seen.of_object(own, names)
+        notes_of = (left_aside(f"node {own.name}"),)
     at_hand = registered if registered is not None else seen.of_node(topology)
-    asking = Pod(Policy(said, numa_bind or numa_bound(notes)), named(notes, names), at_hand.cordoned)
+    asking = Pod(Policy(said, question.numa_bind or numa_bound(notes)), named(notes, names), at_hand.cordoned)
     return Hami(
         gpus=seen.used_by(at_hand.gpus, found.pods, own.name if own is not None else topology.name, names),
         pod=asking, wanted=wanted, registered=registered is not None, scores=at_hand.scores,
-        ranges=of_node(topology) if registered is None else (), assumptions=at_hand.assumptions,
+        ranges=of_node(topology) if registered is None else (), assumptions=(*at_hand.assumptions, *notes_of),
     ), topology  # fmt: skip

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
 from gputopo.commands import allocate_objects as given
+from gputopo.commands import allocate_options as shared
 from gputopo.commands import options
+from gputopo.commands.allocate_place import Place
+from gputopo.commands.allocate_reading import Files, How, Reading, read
+from gputopo.commands.allocate_scheduler import Answered, ask, is_joined, left_aside, printed, state_of
 from gputopo.errors import GputopoError
 from gputopo.terms.kube_object import KubeObject, WrongShape
 
@@ -35,17 +39,17 @@ _MODEL = "node.koordinator.sh/gpu-model"
 
 def command(
     sources: options.Sources = None,
-    count: given.Count = None,
-    available: given.Available = None,
-    in_use: given.InUse = None,
-    pod: given.PodFile = None,
-    node: given.NodeFile = None,
-    pods: given.PodsFile = None,
+    count: shared.Count = None,
+    available: shared.Available = None,
+    in_use: shared.InUse = None,
+    pod: shared.PodFile = None,
+    node: shared.NodeFile = None,
+    pods: shared.PodsFile = None,
     device: DeviceFile = None,
-    classes: given.Classes = None,
+    classes: shared.Classes = None,
     partition_policy: PartitionPolicy = None,
     model: Model = None,
-    k8s_version: given.Version = None,
+    k8s_version: shared.K8sVersion = None,
     as_format: options.As = None,
     form: options.Output = "text",
     output_file: options.OutputFile = None,
@@ -54,58 +58,79 @@ def command(
     quiet: options.Quiet = False,
     assume: options.Assume = None,
     merge: options.Merge = False,
+    each: options.Each = False,
     root: options.Root = None,
     driver_root: options.DriverRoot = None,
     timeout: options.Timeout = 10.0,
 ) -> int:
     """Which GPUs (and NICs) would koord-scheduler give: partition tables, topology, joint allocation."""
-    from gputopo.allocate.decider import decide
-    from gputopo.allocate.request import Request
-    from gputopo.allocate.state import State
-
     if partition_policy not in (None, "Honor", "Prefer"):
         raise GputopoError(f"--gpu-partition-policy takes Honor or Prefer, not {partition_policy}")
-    version = given.version_of(k8s_version)
-    seconds = options.checked_timeout(timeout)
-    gathered = given.gather(
-        sources, assume=options.pairs(assume, "--assume"), timeout=seconds, quiet=quiet, merge=merge,
-        as_format=options.checked_format(as_format),
+    if count is not None or not (pod or sources):
+        shared.checked_count(count)
+    listed = _read_devices(device)
+    how = How(as_format, assume, merge, each, root, driver_root, timeout, quiet)
+    found = read(
+        sources, Files(pod, node, pods, classes, k8s_version), how, counted=count is not None,
+        speaks=lambda beside, objects: bool(listed or objects.devices),
     )  # fmt: skip
+    question = _Question(count, available, in_use, partition_policy, model)
     try:
-        found = given.objects(gathered, pod, node, pods, classes)
-        own = _device(gathered, device, found.node)
-        demand = _demand(found.pod)
-        topology = gathered.node
-        if topology is None and own is None:
-            if sources:
-                raise GputopoError("no node in the sources", ", ".join(sources), "give a Device object or a dump")
-            topology = given.live(seconds, quiet, root, driver_root)
-        mechanism, topology = _mechanism(topology, own, found, demand, partition_policy, model)
-        decision = decide(found.pod, found.node, found.classes, version, devices=(own,) if own is not None else ())
-        owner = found.pod.name if found.pod is not None else ""
+        found = found._replace(objects=found.objects._replace(devices=listed or found.objects.devices))
+        reports = [_ask(one, found, question) for one in found.nodes or (None,)]
     except WrongShape as error:
-        raise given.shaped(error, device or pod or node or ", ".join(sources or ())) from None
-    number = given.checked_count(count, None if demand is None or demand.gpus is None else demand.gpus.number)
-    state = State(topology, tuple(gpu.id for gpu in topology.gpus), given.free_units(
-        topology, available, in_use, _lost(mechanism),
-    ))  # fmt: skip
+        raise given.shaped(error, device or found.where) from None
+    return printed(reports, Place(form, output_file, color, verbose, quiet))
+
+
+class _Question(NamedTuple):
+    size: int | None
+    available: str | None
+    in_use: str | None
+    policy: str | None
+    model: str | None
+
+
+def _ask(topology: NodeTopology | None, found: Reading, question: _Question) -> Answered:
+    from gputopo.allocate.request import Request
+
+    node = found.objects.node(None if topology is None else topology.name)
+    own = _device(found.objects, node, topology)
+    demand = _demand(found.objects.pod)
+    mechanism, topology = _mechanism(topology, own, node, found.objects, demand, question)
+    number = shared.checked_count(question.size, None if demand is None or demand.gpus is None else demand.gpus.number)
+    owner = found.objects.pod.name if found.objects.pod is not None else ""
+    others = {gpu.id for gpu in topology.gpus} - set(mechanism.gpus.values())
+    state = state_of(topology, question.available, question.in_use, _lost(mechanism) | others)
     request = Request(number, owner=owner)
-    answer = mechanism.answer(state, request)
-    given.printed(answer, state, decision, form, output_file, color, verbose, quiet)
-    return given.exit_code(answer)
+    return ask(mechanism, lambda size: mechanism._replace(demand=_of_size(demand, size)), state, request, found)
 
 
-def _device(gathered: given.Gathered, path: str | None, node: KubeObject | None) -> KubeObject | None:
-    """The Device object: by option, by the Node's name, or the only one among the sources."""
+def _of_size(demand: Demand | None, size: int) -> Demand | None:
+    if demand is None or demand.gpus is None:
+        return demand
+    return demand._replace(gpus=demand.gpus._replace(number=size))
+
+
+def _read_devices(path: str | None) -> tuple[KubeObject, ...]:
+    if path is None:
+        return ()
+    known = tuple(one for one in given.read_file(path, "--device") if one.kind == "Device")
+    if not known:
+        raise GputopoError("--device: no Device object in it", path)
+    return known
+
+
+def _device(
+    objects: given.Objects, node: KubeObject | None, topology: NodeTopology | None
+) -> KubeObject | None:  # fmt: skip
+    """The Device object: by the node's name, or the only one."""
     from gputopo.allocate.koordinator.from_objects import named
 
-    known = [one for one in gathered.of("Device") if "koordinator" in one.api_group]
-    if path is not None:
-        known = [one for one in given.read_file(path, "--device") if one.kind == "Device"]
-        if not known:
-            raise GputopoError("--device: no Device object in it", path)
-    if node is not None and len(known) > 1:
-        known = [one for one in known if one.name == node.name]
+    known = objects.devices
+    name = node.name if node is not None else topology.name if topology is not None else None
+    if name is not None and len(known) > 1:
+        known = tuple(one for one in known if one.name == name)
     if len(known) > 1:
         names = ", ".join(named(one) for one in known)
         raise GputopoError(f"several Device objects: {names}", "", f"say which node: --node {known[0].name}")
@@ -124,32 +149,35 @@ def _demand(pod: KubeObject | None) -> Demand | None:
 
 
 def _mechanism(
-    topology: NodeTopology | None, own: KubeObject | None, found: given.Objects, demand: Demand | None,
-    policy: str | None, model: str | None,
+    topology: NodeTopology | None, own: KubeObject | None, node: KubeObject | None, objects: given.Objects,
+    demand: Demand | None, question: _Question,
 ) -> tuple[Koordinator, NodeTopology]:  # fmt: skip
     from gputopo.allocate.koordinator import Koordinator, table_for
     from gputopo.allocate.koordinator import from_node as seen
     from gputopo.allocate.koordinator.as_node import names_on, node_of
     from gputopo.allocate.koordinator.from_objects import devices_of, honors, named, table_of, used_by
 
-    labels = _labels(found.node, model)
+    labels = _labels(node, question.model)
     table, where, honor = table_for(
         table_of(own) if own is not None else None, honors(own.labels) if own is not None else False,
         labels, honors(labels), named(own) if own is not None else "",
     )  # fmt: skip
-    honor = honor if policy is None else policy == "Honor"
+    honor = honor if question.policy is None else question.policy == "Honor"
     base = Koordinator((), {}, table=table, table_from=where, honor=honor, demand=demand)
     if own is None:
         assert topology is not None
         way = seen.devices_of(topology, with_nics=demand is not None and demand.nics is not None)
         return base._replace(
-            ways=tuple(used_by(one, found.pods, topology.name) for one in way.ways), gpus=way.gpus, nics=way.nics,
+            ways=tuple(used_by(one, objects.pods, topology.name) for one in way.ways), gpus=way.gpus, nics=way.nics,
             assumptions=way.assumptions, complete=way.complete,
         ), topology  # fmt: skip
-    devices: Devices = used_by(devices_of(own), found.pods, own.name or None)
-    topology = topology if topology is not None else node_of(own.name or None, devices)
+    devices: Devices = used_by(devices_of(own), objects.pods, own.name or None)
+    apart = topology is not None and not is_joined(topology, names_on(topology, devices)[0].values())
+    if topology is None or apart:
+        topology = node_of(own.name or None, devices)
     gpus, nics = names_on(topology, devices)
-    return base._replace(ways=(devices,), gpus=gpus, nics=nics), topology
+    notes = (left_aside(named(own)),) if apart else ()
+    return base._replace(ways=(devices,), gpus=gpus, nics=nics, assumptions=notes), topology
 
 
 def _labels(node: KubeObject | None, model: str | None) -> Mapping[str, str]:

@@ -2,58 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from gputopo.allocate.assumed import Assumed
+from gputopo.commands import allocate_objects as given_objects
 from gputopo.commands import allocate_options as shared
-from gputopo.commands import options, output
+from gputopo.commands import options
 from gputopo.commands.allocate_holdings import holding
 from gputopo.commands.allocate_kubelet_options import (
     GPU,
     Asked,
-    Assumed,
     Given,
     amount,
     config_text,
     is_asked,
-    plugin_configs,
     pod_of,
+    release_said,
     request_of,
     settings_of,
 )
+from gputopo.commands.allocate_options import Text
+from gputopo.commands.allocate_place import Place, exit_code, is_better
+from gputopo.commands.allocate_plugin_config import configs_of, plugin_config_of, plugin_release
+from gputopo.commands.allocate_reading import Files, How, Reading, read
 from gputopo.errors import GputopoError
+from gputopo.terms.kube_object import WrongShape
 
 if TYPE_CHECKING:
+    from gputopo.allocate.aftermath import After
     from gputopo.allocate.answer import Answer
+    from gputopo.allocate.best import Best
+    from gputopo.allocate.decider import Decision
     from gputopo.allocate.device_plugin.config import PluginConfig
     from gputopo.allocate.kubelet.mechanism import KubeletNode
-    from gputopo.allocate.kubelet.startup import Settings
+    from gputopo.allocate.kubelet.otherwise import Otherwise
+    from gputopo.allocate.outcome import Outcome
     from gputopo.allocate.request import Request
     from gputopo.allocate.state import State
-    from gputopo.commands.allocate_sources import Named
-    from gputopo.parsers.kubelet_state import KubeletState
     from gputopo.topology.node import NodeTopology
-
-Text = Optional[str]  # noqa: UP045
-
 
 Cpus = Annotated[Text, typer.Option("--cpus", metavar="N", help="CPUs of a Guaranteed pod; whole ones: exclusive.")]
 Memory = Annotated[Text, typer.Option("--memory", metavar="SIZE", help="Memory of a Guaranteed pod, e.g. 64Gi.")]
-PodFile = Annotated[Text, typer.Option("--pod", metavar="FILE", help="The Pod, or a workload with its template.")]
-Config = Annotated[Text, typer.Option("--kubelet-config", metavar="FILE", help="Its file, a ConfigMap, or /configz.")]
 Policy = Annotated[Text, typer.Option(metavar="POLICY", help="none, best-effort, restricted or single-numa-node.")]
 Scope = Annotated[Text, typer.Option(metavar="SCOPE", help="container or pod.")]
 PolicyOptions = Annotated[Text, typer.Option(metavar="KEY=VALUE,...", help="As the kubelet's own.")]
 CpuPolicy = Annotated[Text, typer.Option(metavar="POLICY", help="none or static.")]
 MemoryPolicy = Annotated[Text, typer.Option(metavar="POLICY", help="None or Static.")]
 Reserved = Annotated[Text, typer.Option("--reserved-cpus", metavar="SET", help="CPUs kept for the system, e.g. 0,112.")]
-PluginConfigFile = Annotated[
-    Text, typer.Option("--plugin-config", metavar="FILE", help="The device plugin's config.yaml or ConfigMap.")
-]
 ResourceName = Annotated[Text, typer.Option("--resource", metavar="NAME", help=f"Default {GPU}.")]
-Version = Annotated[Text, typer.Option("--k8s-version", metavar="V", help="Of the kubelet, e.g. 1.36.")]
 
 
 def command(
@@ -61,8 +60,10 @@ def command(
     count: shared.Count = None,
     cpus: Cpus = None,
     memory: Memory = None,
-    pod: PodFile = None,
-    kubelet_config: Config = None,
+    pod: shared.PodFile = None,
+    node: shared.NodeFile = None,
+    classes: shared.Classes = None,
+    kubelet_config: shared.KubeletConfig = None,
     topology_manager_policy: Policy = None,
     topology_manager_scope: Scope = None,
     topology_manager_policy_options: PolicyOptions = None,
@@ -72,9 +73,11 @@ def command(
     reserved_cpus: Reserved = None,
     available: shared.Available = None,
     in_use: shared.InUse = None,
-    plugin_config: PluginConfigFile = None,
+    plugin_config: shared.PluginConfigFile = None,
+    config_key: shared.ConfigKey = None,
+    plugin_version: shared.PluginVersion = None,
     resource: ResourceName = None,
-    k8s_version: Version = None,
+    k8s_version: shared.K8sVersion = None,
     as_format: options.As = None,
     form: options.Output = "text",
     output_file: options.OutputFile = None,
@@ -92,158 +95,163 @@ def command(
 
     Hints of the device, CPU and Memory manager, the Topology Manager's merge, and what is then handed out.
     """
-    if count is not None or pod is None:
+    if count is not None or not (pod or sources):
         shared.checked_count(count)
-    as_format = options.checked_format(as_format)
-    assumed = options.pairs(assume, "--assume")
     given = Given(
         topology_manager_policy, topology_manager_scope, topology_manager_policy_options, cpu_manager_policy,
         cpu_manager_policy_options, memory_manager_policy, reserved_cpus,
     )  # fmt: skip
-    notes: list[Assumed] = []
     if pod is not None and (cpus is not None or memory is not None):
         raise GputopoError("--pod says CPUs and memory itself", "--cpus" if cpus is not None else "--memory")
-    asked = Asked(count, amount(cpus, "--cpus", "16"), amount(memory, "--memory", "64Gi"), pod, resource)
-    beside = shared.sources_of(sources, timeout, quiet)
-    config = config_text(kubelet_config, beside)
-    settings = settings_of(config, k8s_version, given, asked, notes)
-    nodes = (
-        shared.nodes_of(beside.node, as_format=as_format, assume=assumed, merge=merge, each=each)
-        if sources
-        else shared.live_nodes(root, driver_root, timeout, quiet, assumed)
-    )
-    plugins = plugin_configs(plugin_config, beside)
-    asks_plugin = is_asked(k8s_version, notes)
-    reports = [
-        _ask(node, settings, asked, _Free(available, in_use, beside.states), plugins, notes, asks_plugin=asks_plugin)
-        for node in nodes
-    ]
-    _print(reports, notes, form, color, output_file, verbose=verbose, quiet=quiet)
-    return max(_exit(one.answer) for one in reports)
+    sizes = amount(cpus, "--cpus", "16"), amount(memory, "--memory", "64Gi")
+    how = How(as_format, assume, merge, each, root, driver_root, timeout, quiet)
+    found = read(sources, Files(pod, node, None, classes, k8s_version), how, counted=count is not None)
+    asking = found.objects.pod if sizes == (None, None) else None
+    if asking is None:
+        shared.checked_count(count)
+    question = _Question(
+        Asked(count, *sizes, asking), given, resource or GPU, available, in_use, kubelet_config, plugin_config,
+        config_key, plugin_release(plugin_version), k8s_version,
+    )  # fmt: skip
+    try:
+        reports = [_ask(one, question, found) for one in found.nodes]
+    except WrongShape as error:
+        raise given_objects.shaped(error, found.where) from None
+    _print(reports, Place(form, output_file, color, verbose, quiet))
+    return max(exit_code(one.answer, by_chance=True) for one in reports)
+
+
+class _Question(NamedTuple):
+    asked: Asked
+    given: Given
+    resource: str
+    available: str | None
+    in_use: str | None
+    kubelet_config: str | None
+    plugin_config: str | None
+    config_key: str | None
+    plugin_version: str
+    k8s_version: str | None
 
 
 class _Report(NamedTuple):
     answer: Answer
     state: State
-    largest: int | None
-    others: tuple[tuple[str, Answer], ...]
+    decision: Decision
+    assumed: tuple[Assumed, ...]
+    best: Best | None = None
+    after: After | None = None
+    others: tuple[Otherwise, ...] = ()
 
 
-class _Free(NamedTuple):
-    """What is free: the options, else what the kubelet's state files hold."""
-
-    available: str | None
-    in_use: str | None
-    states: tuple[KubeletState, ...]
-
-
-def _ask(
-    node: NodeTopology, settings: Settings, asked: Asked, free: _Free, plugin_configs: Sequence[Named],
-    notes: list[Assumed], *, asks_plugin: bool,
-) -> _Report:  # fmt: skip
+def _ask(node: NodeTopology, question: _Question, found: Reading) -> _Report:
+    from gputopo.allocate.best import best
     from gputopo.allocate.device_plugin.config import Refused
     from gputopo.allocate.device_plugin.plugin import DevicePlugin
     from gputopo.allocate.device_plugin.units import offered
     from gputopo.allocate.kubelet.mechanism import KubeletNode
+    from gputopo.allocate.kubelet.merge import POLICIES
+    from gputopo.allocate.kubelet.otherwise import otherwise
     from gputopo.allocate.state import State
 
+    notes: list[Assumed] = []
+    resource = question.resource
+    release = release_said(question.k8s_version, found.objects, node)
+    file = config_text(question.kubelet_config, found.beside)
+    settings = settings_of(file, release, question.given, question.asked, notes)
     try:
-        plugin = DevicePlugin(_plugin_config(plugin_configs, notes))
+        plugin = DevicePlugin(_plugin_config(question, found, notes), question.plugin_version)
         units = offered(node, plugin.config)
     except Refused as error:
         raise GputopoError(f"the device plugin does not start: {error}", "--plugin-config", "", 1) from error
-    resource = asked.resource or GPU
     if resource not in units:
         hint = f"it offers {', '.join(units)}" if units else ""
         raise GputopoError(f"the plugin does not offer {resource} here", "--resource", hint, 1)
-    own = units[resource]
-    units_free, _ = shared.free_units(node, own, free.available, free.in_use, None)
-    state = holding(State(node, own, units_free), resource, free.states, given=free.available or free.in_use)
-    pod = pod_of(asked, resource)
+    own, sharing = units[resource], plugin.config.sharing
+    free, _ = shared.free_units(node, own, question.available, question.in_use)
+    state = holding(State(node, own, free), resource, found.beside.states, given=question.available or question.in_use)
+    pod = pod_of(question.asked, resource)
     request = request_of(pod, resource)
-    mechanism = KubeletNode(settings, plugin if asks_plugin else None, pod)
+    if question.asked.pod is not None and question.asked.size is not None:
+        notes.append(Assumed(f"the pod asks for {question.asked.size} instead of what its manifest says", "without -c"))
+    mechanism = KubeletNode(settings, plugin if is_asked(release, notes) else None, pod)
     answer = mechanism.answer(state, request)
+    decision = found.objects.decision(found.version, node.name, resource)
+    assumed = tuple(dict.fromkeys((*notes, *map(Assumed.of, answer.assumptions))))
+    others = otherwise(mechanism, state, request, [policy for policy in POLICIES if policy != settings.policy])
+    report = _Report(answer, state, decision, assumed, others=others)
     if answer.admitted is False and answer.reason is None:
-        return _Report(answer, state, None, ())  # it does not start
-    largest = mechanism.largest(state, request) if answer.admitted is False else None
-    return _Report(answer, state, largest, tuple(_others(mechanism, state, request)))
+        return report  # it does not start
+    return report._replace(
+        best=best(node, state.free, request.size) if answer.unit == "gpu" else None,
+        after=_after(mechanism, state, request, answer, sharing is not None and sharing.fail_requests_above_one),
+    )
 
 
-def _others(mechanism: KubeletNode, state: State, request: Request) -> Iterator[tuple[str, Answer]]:
-    """The same under the other policies."""
-    from gputopo.allocate.kubelet.merge import POLICIES
+def _after(
+    mechanism: KubeletNode, state: State, request: Request, answer: Answer, one_at_a_time: bool
+) -> After:  # fmt: skip
+    """What is left, and the largest pod of this kind that would be admitted next to it."""
+    from gputopo.allocate.aftermath import After, aftermath
+    from gputopo.allocate.kubelet.mechanism import asking
+    from gputopo.allocate.kubelet.otherwise import largest_now
 
-    for policy in POLICIES:
-        if policy != mechanism.settings.policy:
-            settings = mechanism.settings._replace(policy=policy)
-            yield policy, mechanism._replace(settings=settings).answer(state, request)
+    if answer.admitted is False:
+        return After(state.free, largest_now(mechanism, state, request, answer), len(state.free))
+    pod = mechanism.pod
+    if pod is not None:
+        pod = pod._replace(uid=f"{pod.uid}, the next")
+    # Which devices one container prefers does not decide whether it is admitted: the plugin need not be asked.
+    following = mechanism._replace(pod=pod, plugin=None)
+
+    def step(outcome: Outcome) -> State:
+        return mechanism.step(state, request, outcome)
+
+    def admits(free: State, size: int) -> bool | None:
+        if one_at_a_time and size > 1:
+            return False
+        return following.answer(free, request._replace(size=size, owner=f"{request.owner}, the next")).admitted
+
+    after = aftermath(answer, state, step, admits)
+    alone = pod is None or len(asking(pod, request.resource)) == 1
+    return after if alone else after._replace(largest=None)
 
 
-def _plugin_config(found: Sequence[Named], notes: list[Assumed]) -> PluginConfig:
+def _plugin_config(question: _Question, found: Reading, notes: list[Assumed]) -> PluginConfig:
     from gputopo.allocate.device_plugin.config import PluginConfig
 
-    if not found:
+    configs = configs_of(question.plugin_config, found)
+    notes.append(Assumed(f"device plugin {question.plugin_version}", "--plugin-version"))
+    if not configs:
+        notes.append(Assumed("no replicas, no MIG", "--plugin-config FILE"))
         return PluginConfig()
-    from gputopo.commands.allocate_plugin_config import choose, read_configs
-
-    read = [one for config in found for one in read_configs(config.text, config.name)]
-    chosen = choose(read, None, None, None)
-    notes += [Assumed(text, "") for text in chosen.notes]
+    chosen = plugin_config_of(question.plugin_config, found, question.config_key)
+    notes += [Assumed(text) for text in chosen.notes]
     return chosen.config
 
 
-def _print(
-    reports: Sequence[_Report], notes: Sequence[Assumed], form: str, color: str, file: str | None, *,
-    verbose: bool, quiet: bool,
-) -> None:  # fmt: skip
-    said = tuple(dict.fromkeys(notes))
-    if form == "text":
-        from gputopo.reports.style import Style
-        from gputopo.reports.text import render
+def _print(reports: Sequence[_Report], place: Place) -> None:
+    if place.is_text:
         from gputopo.reports.views.allocate_kubelet import blocks
 
-        style = Style(*output.place(color, file))
         texts = [
-            render(blocks(one.answer, one.state, one.largest, said, one.others, verbose=verbose, quiet=quiet), style)
+            blocks(
+                one.answer, one.state, one.decision, best=one.best, after=one.after, assumed=one.assumed,
+                others=one.others, verbose=place.verbose, quiet=place.quiet,
+            )
             for one in reports
-        ]
-        output.write("\n".join(texts), file)
-        return
-    from gputopo.documents.allocation import encode_list
-
-    documents = [_document(one, said) for one in reports]
-    document = documents[0] if len(documents) == 1 else encode_list(documents)
-    if form == "json":
-        from gputopo.reports.json import render as write
+        ]  # fmt: skip
+        place.show(texts, max(exit_code(one.answer, by_chance=True) for one in reports))
     else:
-        from gputopo.reports.yaml import render as write
-    output.write(write(document), file)
+        place.print([_document(one) for one in reports])
 
 
-def _document(report: _Report, notes: Sequence[Assumed]) -> dict[str, object]:
-    from gputopo.allocate.best import Judge, best
-    from gputopo.documents.allocation import After, encode
-    from gputopo.topology.node import NoteAssumption
+def _document(report: _Report) -> dict[str, object]:
+    from gputopo.documents.allocation import encode, notes, other_policies
 
     answer, state = report.answer, report.state
-    own = tuple(NoteAssumption(("node",), str(one), None) for one in notes)
-    left = {tuple(unit for unit in state.free if unit not in one.devices) for one in answer.outcomes}
-    free = next(iter(left)) if len(left) == 1 and answer.outcomes_complete else None
-    after = After(free if answer.outcomes else state.free, report.largest)
-    found = best(state.node, state.free, answer.request.size) if answer.unit == "gpu" else None
-    better = None
-    if found is not None and answer.outcomes:
-        judge = Judge(state.node)
-        verdicts = [judge.better(found.sets[0], one.gpus) for one in answer.outcomes]
-        better = None if None in verdicts else all(verdicts)
     return encode(
-        answer, node=state.node.name, best=found, better=better, after=after,
-        assumptions=(*own, *answer.assumptions),
+        answer, node=state.node.name, decides=report.decision, best=report.best,
+        better=is_better(report.best, answer, state), after=report.after, assumptions=notes(report.assumed),
+        more={"otherwise": other_policies(report.others)},
     )  # fmt: skip
-
-
-def _exit(answer: Answer) -> int:
-    """1: refused, or the kubelet would not start. 3: the evidence leaves it open; what chance decides is an answer."""
-    if answer.admitted is False:
-        return 1
-    return 3 if answer.admitted is None and not answer.outcomes else 0

@@ -5,8 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
+from gputopo.allocate.assumed import Assumed
 from gputopo.commands import allocate_options as shared
 from gputopo.commands import options
+from gputopo.commands.allocate_objects import Objects, kubelet_version
 from gputopo.errors import GputopoError
 
 if TYPE_CHECKING:
@@ -15,38 +17,29 @@ if TYPE_CHECKING:
     from gputopo.allocate.kubelet.startup import Settings
     from gputopo.allocate.request import Request
     from gputopo.commands.allocate_sources import Named, Sorted
+    from gputopo.terms.kube_object import KubeObject
+    from gputopo.topology.node import NodeTopology
 
 GPU = "nvidia.com/gpu"
-
-
-class Assumed(NamedTuple):
-    """What nobody said, and the option that would."""
-
-    text: str
-    settle: str
-
-    def __str__(self) -> str:
-        return f"{self.text} (to settle: {self.settle})" if self.settle else self.text
 
 
 class Given(NamedTuple):
     """The kubelet's own options, before a configuration file."""
 
-    policy: str | None
-    scope: str | None
-    options: str | None
-    cpu_policy: str | None
-    cpu_options: str | None
-    memory_policy: str | None
-    reserved_cpus: str | None
+    policy: str | None = None
+    scope: str | None = None
+    options: str | None = None
+    cpu_policy: str | None = None
+    cpu_options: str | None = None
+    memory_policy: str | None = None
+    reserved_cpus: str | None = None
 
 
 class Asked(NamedTuple):
     size: int | None
-    cpus: Fraction | None
-    memory: Fraction | None
-    pod_file: str | None
-    resource: str | None
+    cpus: Fraction | None = None
+    memory: Fraction | None = None
+    pod: KubeObject | None = None
 
 
 def amount(text: str | None, option: str, example: str) -> Fraction | None:
@@ -73,12 +66,6 @@ def config_text(path: str | None, beside: Sorted) -> Named | None:
     return Named(f"--kubelet-config {path}", shared.read_text(path, "--kubelet-config"))
 
 
-def plugin_configs(path: str | None, beside: Sorted) -> tuple[Named, ...]:
-    from gputopo.commands.allocate_sources import Named
-
-    return beside.plugin_configs if path is None else (Named(path, shared.read_text(path, "--plugin-config")),)
-
-
 def is_asked(version: str | None, notes: list[Assumed]) -> bool:
     """Whether this release asks a device plugin which devices it prefers."""
     from gputopo.allocate.kubelet.releases import PREFERRED_ALLOCATION, parse
@@ -87,12 +74,20 @@ def is_asked(version: str | None, notes: list[Assumed]) -> bool:
     if release is None or release.minor >= PREFERRED_ALLOCATION:
         return True
     since = f"GetPreferredAllocation came with 1.{PREFERRED_ALLOCATION}"
-    notes.append(Assumed(f"{since}: before it the kubelet takes devices in random order", ""))
+    notes.append(Assumed(f"{since}: before it the kubelet takes devices in random order"))
     return False
 
 
+def release_said(version: str | None, objects: Objects, node: NodeTopology) -> str | None:
+    """Of the option, else as the Node object says it. Raises GputopoError, WrongShape."""
+    from gputopo.allocate.kubelet.releases import parse
+
+    said = kubelet_version(objects.node(node.name)) if version is None else version
+    return said if version is not None or (said is not None and parse(said) is not None) else None
+
+
 def settings_of(
-    file: Named | None, version: str | None, given: Given, asked: Asked, notes: list[Assumed]
+    file: Named | None, version: str | None, given: Given, asked: Asked | None, notes: list[Assumed]
 ) -> Settings:  # fmt: skip
     """Options before the file before the kubelet's defaults. Raises GputopoError."""
     from gputopo.allocate.kubelet.startup import Settings
@@ -127,10 +122,10 @@ def _release(version: str | None, notes: list[Assumed]) -> Release:
         raise GputopoError(f"no version of Kubernetes: {version!r}", "--k8s-version", "e.g. 1.36")
     nearest = Release(min(max(release.minor, OLDEST), NEWEST))
     if version is None:
-        notes.append(Assumed(f"the kubelet is 1.{release.minor}", "--k8s-version"))
+        notes.append(Assumed(f"kubelet v1.{release.minor}", "--k8s-version"))
     elif nearest != release:
         read = f"1.{OLDEST} to 1.{NEWEST} were read"
-        notes.append(Assumed(f"1.{release.minor} is answered as 1.{nearest.minor}: {read}", ""))
+        notes.append(Assumed(f"1.{release.minor} is answered as 1.{nearest.minor}: {read}"))
     return nearest
 
 
@@ -143,8 +138,9 @@ def _cpus(text: str) -> int:
     return found.mask
 
 
-def _completed(found: Settings, given: Given, asked: Asked, notes: list[Assumed]) -> Settings:
+def _completed(found: Settings, given: Given, asked: Asked | None, notes: list[Assumed]) -> Settings:
     """What a request means where nobody says it: exclusive CPUs need the static policy, which reserves some."""
+    asked = asked or Asked(None)
     if given.cpu_policy is None and asked.cpus is not None:
         notes.append(Assumed("CPU manager policy static, since --cpus asks for CPUs", "--cpu-manager-policy"))
         found = found._replace(cpu_policy="static")
@@ -175,40 +171,22 @@ def _config(file: Named, release: Release) -> Settings:
 
 
 def pod_of(asked: Asked, resource: str) -> Pod:
-    """The pod of --pod, resized by -c; else one of a single container. Raises GputopoError."""
+    """The pod object, resized by -c; else one of a single container. Raises GputopoError, WrongShape."""
+    from gputopo.allocate.kubelet.config_file import pod as read
     from gputopo.allocate.kubelet.mechanism import asking, resized
     from gputopo.allocate.kubelet.pod import GUARANTEED, Container, Pod
     from gputopo.allocate.request import Request
 
-    if asked.pod_file is not None:
-        pod = _read_pod(asked.pod_file)
+    if asked.pod is not None:
+        pod = read(asked.pod)
         if not asking(pod, resource):
-            raise GputopoError(f"the pod asks for no {resource}", f"--pod {asked.pod_file}")
+            raise GputopoError(f"the pod asks for no {resource}", asked.pod.where)
         return pod if asked.size is None else resized(pod, Request(asked.size, resource=resource))
     count = None if asked.size is None else Fraction(asked.size)
     wanted = {resource: count, "cpu": asked.cpus, "memory": asked.memory}
     limits = {name: size for name, size in wanted.items() if size is not None}
     guaranteed = asked.cpus is not None or asked.memory is not None
     return Pod("pod", (Container.of("container", limits),), qos_class=GUARANTEED if guaranteed else None)
-
-
-def _read_pod(path: str) -> Pod:
-    from gputopo.allocate.kubelet.config_file import pod
-    from gputopo.parsers.kube_objects import read
-    from gputopo.parsers.unreadable import Unreadable
-    from gputopo.terms.kube_object import WrongShape, mapping
-
-    where = f"--pod {path}"
-    try:
-        found = read(shared.read_text(path, "--pod"))
-        pods = [one for one in found if one.kind == "Pod" or mapping(one.spec, "template")]
-        if len(pods) != 1:
-            raise GputopoError("no Pod in it" if not pods else f"{len(pods)} pods in it, one is wanted", where)
-        return pod(pods[0])
-    except Unreadable as error:
-        raise GputopoError(error.what, where, error.hint) from error
-    except WrongShape as error:
-        raise GputopoError(str(error), where) from error
 
 
 def request_of(pod: Pod, resource: str) -> Request:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
-from gputopo.commands import options, output
+from gputopo.commands import options
 from gputopo.commands.inspect import open_pieces, read_live
 from gputopo.errors import GputopoError
 
@@ -16,35 +16,55 @@ if TYPE_CHECKING:
     from gputopo.evidence.piece import Piece
     from gputopo.topology.node import NodeTopology
 
+Text = Optional[str]  # noqa: UP045  (Typer reads it at run time)
+
 Count = Annotated[
     Optional[int],  # noqa: UP045
-    typer.Option("-c", "--count", metavar="N", help="How many units of the resource are asked for.",
+    typer.Option("-c", "--count", metavar="N", help="How many units of the resource; default: what --pod asks for.",
                  show_default=False),
 ]  # fmt: skip
 Available = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option("--available", metavar="SET", help="Only these are free: 0,1,GPU5,UUID,PCI address,4-7."),
+    Text, typer.Option("--available", metavar="SET", help="Only these are free: 0,1,GPU5,UUID,PCI address,4-7.")
 ]
-InUse = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option("--in-use", metavar="SET", help="These are not free."),
-]
-MustInclude = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option("--must-include", metavar="SET", help="These must be in the answer."),
-]
+InUse = Annotated[Text, typer.Option("--in-use", metavar="SET", help="These are not free.")]
+MustInclude = Annotated[Text, typer.Option("--must-include", metavar="SET", help="These must be in the answer.")]
 Ordered = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option("--ordered", metavar="SET", help="The free ones in the order they are handed over: one answer."),
+    Text, typer.Option("--ordered", metavar="SET", help="The free ones in the order they are handed over: one answer.")
+]
+PodFile = Annotated[Text, typer.Option("--pod", metavar="FILE", help="The Pod (or workload) that asks.")]
+NodeFile = Annotated[
+    Text, typer.Option("--node", metavar="FILE|NAME", help="The Node object, or the name of one given as SOURCE.")
+]
+PodsFile = Annotated[Text, typer.Option("--pods", metavar="FILE", help="Pods of the node: what they hold is taken.")]
+Classes = Annotated[Text, typer.Option("--classes", metavar="FILE", help="DeviceClass objects.")]
+K8sVersion = Annotated[Text, typer.Option("--k8s-version", metavar="V", help="Kubernetes version, e.g. 1.36.")]
+ContainerName = Annotated[
+    Text, typer.Option("--container", metavar="NAME", help="Of a pod with several containers that ask for GPUs.")
+]
+PluginConfigFile = Annotated[
+    Text, typer.Option("--plugin-config", metavar="FILE", help="config.yaml, its ConfigMap, or a ClusterPolicy.")
+]
+ConfigKey = Annotated[
+    Text, typer.Option("--config-key", metavar="KEY", help="Of a ConfigMap; the node's label names it.")
+]
+PluginVersion = Annotated[
+    Text, typer.Option("--plugin-version", metavar="VERSION", help="Of the plugin, e.g. v0.17.1; newest: v0.20.0.")
+]
+KubeletConfig = Annotated[
+    Text, typer.Option("--kubelet-config", metavar="FILE", help="Its file, a ConfigMap, or /configz.")
 ]
 
 
-def checked_count(count: int | None) -> int:
-    if count is None:
-        raise GputopoError("how many? -c is missing", "-c N", "gputopo allocate device-plugin -c 4")
-    if count < 1:
-        raise GputopoError(f"-c takes 1 or more, not {count}")
-    return count
+def checked_count(count: int | None, asked: int | None = None) -> int:
+    """Of -c or of the pod. Raises GputopoError: neither, both and different, or none."""
+    if count is None and asked is None:
+        raise GputopoError("how many? -c is missing", "", "-c N, or --pod FILE")
+    if count is not None and asked is not None and count != asked:
+        raise GputopoError(f"-c {count} contradicts the pod, which asks for {asked}")
+    number = count if count is not None else asked
+    if number is None or number < 1:
+        raise GputopoError(f"-c takes 1 or more, not {number}")
+    return number
 
 
 def check_live(sources: Sequence[str] | None, root: str | None, driver_root: str | None) -> None:
@@ -63,11 +83,19 @@ def live_nodes(
     return _with_gpus([live_node(reading, assume)], "this node")
 
 
-def sources_of(sources: Sequence[str] | None, timeout: float, quiet: bool) -> Sorted:
-    """The sources, those of the node and those of its kubelet and plugin apart. Raises GputopoError."""
+def sources_of(
+    sources: Sequence[str] | None, timeout: float, quiet: bool, as_format: str | None = None
+) -> Sorted:  # fmt: skip
+    """The sources: those of the node, of its kubelet and plugin, and Kubernetes objects apart. Raises GputopoError.
+
+    With `--as` every source is of the node.
+    """
     from gputopo.commands.allocate_sources import Sorted, sort_out
 
-    return sort_out(pieces(sources, timeout, quiet)) if sources else Sorted(())
+    if not sources:
+        return Sorted(())
+    found = pieces(sources, timeout, quiet)
+    return sort_out(found) if as_format is None else Sorted(found)
 
 
 def pieces(sources: Sequence[str], timeout: float, quiet: bool) -> tuple[Piece, ...]:
@@ -83,6 +111,9 @@ def nodes_of(
 
     if merge and each:
         raise GputopoError("--merge and --each exclude one another")
+    if not found:
+        hint = "give what describes it: nvidia-smi topo -m, a folder with sys/"
+        raise GputopoError("no node in the sources", "", hint)
     made = nodes(found, as_format=as_format, merge=merge, each=each, assume=assume)
     return _with_gpus(made, ", ".join(dict.fromkeys(piece.name for piece in found)) or "the sources")
 
@@ -106,9 +137,13 @@ def read_text(path: str, option: str, limit: int = 4 << 20) -> str:
 
 
 def free_units(
-    node: NodeTopology, units: Sequence[str], available: str | None, in_use: str | None, ordered: str | None
-) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
-    """The free units in the node's order, and the order in which they are handed over where one was given."""
+    node: NodeTopology, units: Sequence[str], available: str | None, in_use: str | None, ordered: str | None = None,
+    lost: Collection[str] = (),
+) -> tuple[tuple[str, ...], tuple[str, ...] | None]:  # fmt: skip
+    """The free units in the node's order, and the order in which they are handed over where one was given.
+
+    lost: unhealthy, or taken as the objects say, whatever the options say.
+    """
     from gputopo.allocate.gpu_set import resolve
     from gputopo.allocate.state import physical
 
@@ -132,13 +167,10 @@ def free_units(
         free = set(named(available, "--available"))
     elif in_use is not None:
         free -= set(named(in_use, "--in-use"))
+    free -= set(lost)
     if ordered is None:
         return tuple(unit for unit in units if unit in free), None
     order = named(ordered, "--ordered")
     if (available is not None or in_use is not None) and set(order) != free:
         raise GputopoError("--ordered must hold exactly the free ones", "--ordered")
     return tuple(unit for unit in units if unit in order), order
-
-
-def write(text: str, output_file: str | None) -> None:
-    output.write(text, output_file)

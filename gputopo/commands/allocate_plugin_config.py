@@ -5,18 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gputopo.commands.allocate_options import read_text
 from gputopo.errors import GputopoError
 
 if TYPE_CHECKING:
     from gputopo.allocate.device_plugin.config import PluginConfig
+    from gputopo.commands.allocate_objects import Objects
+    from gputopo.commands.allocate_reading import Reading
     from gputopo.parsers.plugin_config import PluginConfigDocument
+    from gputopo.topology.node import NodeTopology
 
 _DEFAULT_KEY = "default"
+_LABEL = "nvidia.com/device-plugin.config"  # of a Node: the key of the ConfigMap
 
 
 class Chosen(NamedTuple):
     config: PluginConfig
     notes: tuple[str, ...]  # what is assumed or without effect
+
+
+def plugin_release(text: str | None) -> str:
+    """The version of the device plugin as its releases are named. Raises GputopoError."""
+    from gputopo.allocate.device_plugin.versions import NEWEST, number
+
+    if text is None:
+        return NEWEST
+    if number(text) is None:
+        raise GputopoError(f"no version of the device plugin: {text!r}", "--plugin-version", f"e.g. {NEWEST}")
+    return "v" + text.strip().removeprefix("v")
 
 
 def read_configs(text: str, name: str) -> tuple[PluginConfigDocument, ...]:
@@ -28,6 +44,29 @@ def read_configs(text: str, name: str) -> tuple[PluginConfigDocument, ...]:
         return parse(text)
     except Unreadable as error:
         raise GputopoError(error.what, name, error.hint) from error
+
+
+def label_of(
+    configs: Sequence[PluginConfigDocument], objects: Objects, nodes: Sequence[NodeTopology]
+) -> str | None:  # fmt: skip
+    """The key of a ConfigMap that the Node object's label names. Raises GputopoError, WrongShape."""
+    if not objects.nodes or not any(one.key for one in configs):
+        return None
+    node = objects.node(nodes[0].name if len(nodes) == 1 else None)
+    return node.labels.get(_LABEL) if node is not None else None
+
+
+def plugin_config_of(path: str | None, found: Reading, key: str | None) -> Chosen:
+    """Of --plugin-config, else of the sources, else the defaults. Raises GputopoError, Refused, WrongShape."""
+    configs = configs_of(path, found)
+    return choose(configs, key or label_of(configs, found.objects, found.nodes), None, None)
+
+
+def configs_of(path: str | None, found: Reading) -> tuple[PluginConfigDocument, ...]:
+    """Raises GputopoError."""
+    if path is not None:
+        return read_configs(read_text(path, "--plugin-config"), path)
+    return tuple(one for named in found.beside.plugin_configs for one in read_configs(named.text, named.name))
 
 
 def choose(
@@ -78,9 +117,9 @@ def _keyed(files: Sequence[PluginConfigDocument], key: str | None) -> tuple[dict
             raise GputopoError(f"no such key: {key}", "--config-key", f"it has {', '.join(filter(None, keys))}")
         return keys[key], []
     if _DEFAULT_KEY in keys and len(keys) > 1:
-        return keys[_DEFAULT_KEY], [f"the node has no label nvidia.com/device-plugin.config: key {_DEFAULT_KEY}"]
+        return keys[_DEFAULT_KEY], [f"the node has no label {_LABEL}: key {_DEFAULT_KEY}"]
     if len(keys) == 1:
         return next(iter(keys.values())), []
     raise GputopoError(
-        f"which key? {', '.join(keys)}", "--config-key", "the node's label nvidia.com/device-plugin.config names it"
+        f"which key? {', '.join(keys)}", "--config-key", f"the node's label {_LABEL} names it"
     )

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Optional
 
 import typer
 
+from gputopo.allocate.assumed import Assumed
+from gputopo.commands import allocate_objects as given
 from gputopo.commands import allocate_options as shared
-from gputopo.commands import options, output
+from gputopo.commands import options
+from gputopo.commands.allocate_holdings import holding
+from gputopo.commands.allocate_place import Place
+from gputopo.commands.allocate_plugin_config import plugin_config_of
+from gputopo.commands.allocate_reading import Files, How, Reading, read
 from gputopo.errors import GputopoError
+from gputopo.terms.kube_object import WrongShape
 
 if TYPE_CHECKING:
+    from gputopo.allocate.decider import Decision
+    from gputopo.allocate.device_plugin.config import PluginConfig
     from gputopo.allocate.protocol import Mechanism
     from gputopo.allocate.sequence.events import Event
     from gputopo.allocate.sequence.forecast import Forecast
     from gputopo.topology.node import NodeTopology
 
 RESOURCE = "nvidia.com/gpu"
-_PLAIN = "no replicas, no MIG, no exclusive CPUs"
 
 
 def command(
@@ -38,6 +46,11 @@ def command(
     ] = None,
     in_use: shared.InUse = None,
     available: shared.Available = None,
+    node: shared.NodeFile = None,
+    classes: shared.Classes = None,
+    plugin_config: shared.PluginConfigFile = None,
+    config_key: shared.ConfigKey = None,
+    k8s_version: shared.K8sVersion = None,
     as_format: options.As = None,
     form: options.Output = "text",
     output_file: options.OutputFile = None,
@@ -56,23 +69,39 @@ def command(
 
     A set is split when a better one of its size exists on the empty node.
     """
+    from gputopo.allocate.device_plugin.config import Refused
+
     events = _events(request, pods)
-    as_format = options.checked_format(as_format)
-    assumed = options.pairs(assume, "--assume")
-    nodes = (
-        shared.nodes_of(shared.pieces(sources, timeout, quiet), as_format=as_format, assume=assumed,
-                        merge=merge, each=each)
-        if sources
-        else shared.live_nodes(root, driver_root, timeout, quiet, assumed)
-    )  # fmt: skip
-    mechanism = _mechanism(topology_manager_policy)
-    made = [(node, _forecast(node, mechanism, events, available, in_use, all_orders)) for node in nodes]
-    if form == "text":
-        text = _text(made, color, output_file, verbose=verbose, quiet=quiet)
+    how = How(as_format, assume, merge, each, root, driver_root, timeout, quiet)
+    found = read(sources, Files(None, node, None, classes, k8s_version), how, counted=True)
+    place = Place(form, output_file, color, verbose, quiet)
+    try:
+        config, notes = plugin_config_of(plugin_config, found, config_key)
+        mechanism = _mechanism(topology_manager_policy, config)
+        made = [
+            _Made(one, _forecast(one, mechanism, events, available, in_use, all_orders, config, found),
+                  found.objects.decision(found.version, one.name))
+            for one in found.nodes
+        ]  # fmt: skip
+    except WrongShape as error:
+        raise given.shaped(error, found.where) from None
+    except Refused as error:
+        raise GputopoError(f"the device plugin does not start: {error}", "--plugin-config", "", 1) from error
+    assumed = _assumed(made[0].forecast, config, notes)
+    if found.beside.kubelet_configs:
+        assumed += (Assumed("the kubelet's configuration is not looked at here", "gputopo allocate kubelet"),)
+    code = max(_exit(one.forecast) for one in made)
+    if place.is_text:
+        _show(made, assumed, place, code)
     else:
-        text = _document(made, form)
-    output.write(text, output_file)
-    return max(_exit(forecast) for _, forecast in made)
+        _print(made, assumed, place)
+    return code
+
+
+class _Made(NamedTuple):
+    node: NodeTopology
+    forecast: Forecast
+    decision: Decision
 
 
 def _events(request: str | None, pods: str | None) -> tuple[Event, ...]:
@@ -108,12 +137,12 @@ one another"
     return found
 
 
-def _mechanism(policy: str | None) -> Mechanism:
+def _mechanism(policy: str | None, config: PluginConfig) -> Mechanism:
     """The device plugin, which is all there is under policy none; else the kubelet that asks it."""
     from gputopo.allocate.device_plugin.plugin import DevicePlugin
 
     if policy in (None, "none"):
-        return DevicePlugin()
+        return DevicePlugin(config)
     from gputopo.allocate.kubelet.mechanism import KubeletNode
     from gputopo.allocate.kubelet.merge import POLICIES
     from gputopo.allocate.kubelet.releases import DEFAULT, Release
@@ -121,64 +150,64 @@ def _mechanism(policy: str | None) -> Mechanism:
 
     if policy not in POLICIES:
         raise GputopoError(f"no such policy: {policy}", "--topology-manager-policy", f"one of {', '.join(POLICIES)}")
-    return KubeletNode(Settings(Release(DEFAULT), policy=policy), DevicePlugin())
+    return KubeletNode(Settings(Release(DEFAULT), policy=policy), DevicePlugin(config))
 
 
 def _forecast(
     node: NodeTopology, mechanism: Mechanism, events: Sequence[Event], available: str | None, in_use: str | None,
-    all_orders: bool,
+    all_orders: bool, config: PluginConfig, found: Reading,
 ) -> Forecast:  # fmt: skip
-    from gputopo.allocate.device_plugin.plugin import DevicePlugin
+    from gputopo.allocate.device_plugin.units import offered
     from gputopo.allocate.sequence.forecast import forecast
     from gputopo.allocate.sequence.walk import Answers
     from gputopo.allocate.state import State
 
-    units = DevicePlugin().state(node, RESOURCE).units
-    free, _ = shared.free_units(node, units, available, in_use, None)
-    return forecast(Answers(mechanism, node, RESOURCE), State(node, units, free), events, all_orders=all_orders)
+    units = offered(node, config).get(RESOURCE)
+    if not units:
+        raise GputopoError(f"the plugin does not offer {RESOURCE} here", "", "see its MIG strategy", 1)
+    free, _ = shared.free_units(node, units, available, in_use)
+    state = holding(State(node, units, free), RESOURCE, found.beside.states, given=available or in_use)
+    return forecast(Answers(mechanism, node, RESOURCE), state, events, all_orders=all_orders)
 
 
-def _assumed(forecast: Forecast) -> tuple[str, ...]:
+def _assumed(forecast: Forecast, config: PluginConfig, notes: Sequence[str]) -> tuple[Assumed, ...]:
     from gputopo.allocate.device_plugin.versions import NEWEST
 
-    kubelet = "Topology Manager policy none" if forecast.mechanism == "device-plugin" else f"kubelet {forecast.version}"
-    return (f"plugin {NEWEST}, {_PLAIN}", kubelet)
+    sharing = "no replicas" if config.sharing is None else config.sharing.kind
+    mig = "no MIG" if config.mig_strategy == "none" else f"MIG strategy {config.mig_strategy}"
+    alone = forecast.mechanism == "device-plugin"
+    kubelet = "Topology Manager policy none" if alone else f"kubelet {forecast.version}"
+    return (
+        Assumed(f"device plugin {NEWEST}"), Assumed(f"{sharing}, {mig}", "--plugin-config FILE"),
+        Assumed("no exclusive CPUs"), Assumed(kubelet, "--topology-manager-policy" if alone else ""),
+        *map(Assumed, notes),
+    )  # fmt: skip
 
 
-def _text(
-    made: Sequence[tuple[NodeTopology, Forecast]], color: str, output_file: str | None, *, verbose: bool, quiet: bool
-) -> str:  # fmt: skip
-    from gputopo.reports.style import Style
-    from gputopo.reports.text import render
+def _show(made: Sequence[_Made], assumed: Sequence[Assumed], place: Place, code: int) -> None:
     from gputopo.reports.views.allocate_sequence import blocks
 
-    style = Style(*output.place(color, output_file))
-    assumed = [(text, "") for text in _assumed(made[0][1])]
-    return "\n".join(
-        render(
-            blocks(forecast, node=node.name, resource=RESOURCE, assumed=assumed, verbose=verbose, quiet=quiet), style
+    reports = [
+        blocks(
+            one.forecast, one.decision, node=one.node.name, resource=RESOURCE, assumed=assumed,
+            verbose=place.verbose, quiet=place.quiet,
         )
-        for node, forecast in made
-    )
-
-
-def _document(made: Sequence[tuple[NodeTopology, Forecast]], form: str) -> str:
-    from gputopo.documents.forecast import encode, encode_list
-    from gputopo.topology.node import NoteAssumption
-
-    items = [
-        encode(
-            forecast, node=node.name, resource=RESOURCE,
-            assumptions=[NoteAssumption(("node",), text, None) for text in _assumed(forecast)],
-        )
-        for node, forecast in made
+        for one in made
     ]  # fmt: skip
-    document: dict[str, Any] = items[0] if len(items) == 1 else encode_list(items)
-    if form == "json":
-        from gputopo.reports.json import render
-    else:
-        from gputopo.reports.yaml import render
-    return render(document)
+    place.show(reports, code)
+
+
+def _print(made: Sequence[_Made], assumed: Sequence[Assumed], place: Place) -> None:
+    from gputopo.documents.forecast import encode, encode_list
+
+    notes = [one.note for one in assumed]
+    place.print(
+        [
+            encode(one.forecast, one.decision, node=one.node.name, resource=RESOURCE, assumptions=notes)
+            for one in made
+        ],
+        encode_list,
+    )
 
 
 def _exit(forecast: Forecast) -> int:

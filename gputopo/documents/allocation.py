@@ -1,15 +1,20 @@
 """`kind: Allocation`: what a mechanism answers to a request (CONTRACT §3), for every mechanism.
 
-`families[].times`, `outcomes[].defect`, `container`, `variants` and `fmPartitions` are additions.
+`decides` says who decides which devices the pod gets; `hypothetical`: another system than the mechanism
+that answers here. `after.left` counts the free units also where they differ. `families[].times`,
+`outcomes[].defect`, `otherwise`, `container`, `variants` and `fmPartitions` are additions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gputopo.allocate import answer as model
+from gputopo.allocate.aftermath import After
+from gputopo.allocate.assumed import Assumed
 from gputopo.allocate.best import Best
+from gputopo.allocate.decider import Decision
 from gputopo.allocate.outcome import Family, Outcome, Weakest
 from gputopo.allocate.request import Request
 from gputopo.documents import shape
@@ -31,6 +36,9 @@ from gputopo.documents.forms import (
 )  # fmt: skip
 from gputopo.rules.finding import Finding
 from gputopo.topology.node import NoteAssumption
+
+if TYPE_CHECKING:
+    from gputopo.allocate.kubelet.otherwise import Otherwise
 
 KIND, LIST_KIND = "Allocation", "AllocationList"
 Document = dict[str, Any]
@@ -77,11 +85,13 @@ _assumption = record(
 )
 
 
-class After(NamedTuple):
-    """`free`: the units that remain, where every outcome leaves the same; `largest`: the next request that fits."""
-
-    free: tuple[str, ...] | None
-    largest: int | None
+class Decides(NamedTuple):
+    who: str
+    reason: str
+    sure: bool
+    settled_by: str | None
+    simulated: bool
+    hypothetical: bool
 
 
 class BestFound(NamedTuple):
@@ -95,8 +105,15 @@ class BestFound(NamedTuple):
 _best = nullable(record(
     BestFound, "BestFound", Field("sets", many(many(text))), Field("decided", flag), Field("better", _flag),
 ))  # fmt: skip
-_after = nullable(record(After, "After", Field("free", nullable(many(text))), Field("largest", _whole)))
+_after = nullable(record(
+    After, "After", Field("free", nullable(many(text))), Field("largest", _whole), Field("left", _whole),
+))  # fmt: skip
+decides_form = nullable(record(
+    Decides, "Decides", Field("who", text), Field("reason", text), Field("sure", flag),
+    Field("settledBy", _text, "settled_by"), Field("simulated", flag), Field("hypothetical", flag),
+))  # fmt: skip
 _FIELDS: tuple[tuple[str, Form], ...] = (
+    ("decides", decides_form),
     ("mechanism", text), ("version", text), ("node", _text), ("unit", choice("gpu", "mig", "replica")),
     ("request", REQUEST), ("admitted", _flag), ("reason", _text), ("message", _text), ("outcomes", many(OUTCOME)),
     ("outcomesComplete", flag), ("families", many(FAMILY)), ("scores", many(_pair_score)), ("best", _best),
@@ -107,12 +124,14 @@ _FIELDS: tuple[tuple[str, Form], ...] = (
 
 def encode(
     answer: model.Answer, *, node: str | None, best: Best | None = None, better: bool | None = None,
-    after: After | None = None, why: Sequence[str] | None = None, findings: Sequence[Finding] = (),
+    decides: Decision | None = None, after: After | None = None, why: Sequence[str] | None = None,
+    findings: Sequence[Finding] = (),
     claims: Sequence[Mapping[str, Any]] = (), node_selector: Mapping[str, Any] | None = None,
     assumptions: Sequence[NoteAssumption] | None = None, more: Mapping[str, Any] | None = None,
 ) -> Document:  # fmt: skip
     """The document of one node. `why` and `assumptions` replace the answer's own; `more`: further keys, as JSON."""
     values = {
+        "decides": None if decides is None else decided(decides, answer.mechanism),
         "mechanism": answer.mechanism, "version": answer.version, "node": node, "unit": answer.unit,
         "request": answer.request, "admitted": answer.admitted, "reason": answer.reason, "message": answer.message,
         "outcomes": answer.outcomes, "outcomesComplete": answer.outcomes_complete, "families": answer.families,
@@ -126,6 +145,30 @@ def encode(
         **{name: form.encode(values[name]) for name, form in _FIELDS},
         **(more or {}),
     }
+
+
+def decided(decision: Decision, mechanism: str) -> Decides:
+    return Decides(
+        decision.who, decision.reason, decision.sure, decision.settled_by or None, decision.simulated,
+        decision.is_other(mechanism),
+    )  # fmt: skip
+
+
+def other_policies(found: Sequence[Otherwise]) -> list[dict[str, Any]]:
+    """`otherwise`: the same request under other policies of the Topology Manager."""
+    return [
+        {
+            "policy": one.policy, "inForce": one.in_force, "admitted": one.answer.admitted,
+            "reason": one.answer.reason, "message": one.answer.message,
+            "sets": [list(outcome.devices) for outcome in one.answer.outcomes],
+            "setsComplete": one.answer.outcomes_complete, "largest": one.largest,
+        }
+        for one in found
+    ]  # fmt: skip
+
+
+def notes(assumed: Iterable[Assumed]) -> tuple[NoteAssumption, ...]:
+    return tuple(one.note for one in assumed)
 
 
 def encode_list(items: Iterable[Document]) -> Document:

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 from gputopo.allocate.best import Best
 from gputopo.allocate.compare import ALWAYS, NEVER, SOMETIMES, Compared, Comparison
+from gputopo.allocate.decider import Decision
 from gputopo.allocate.outcome import Family, Outcome
 from gputopo.documents import shape
-from gputopo.documents.allocation import FAMILY, OUTCOME, REQUEST
+from gputopo.documents.allocation import FAMILY, OUTCOME, REQUEST, decided, decides_form
 from gputopo.documents.forms import Field, Schema, choice, flag, many, nullable, record, text, whole
 
 KIND, LIST_KIND = "AllocationComparison", "AllocationComparisonList"
@@ -52,14 +53,15 @@ _row = record(
 _best = nullable(record(Best, "BestSets", Field("sets", many(many(text))), Field("decided", flag)))
 _would = record(_Would, "Setting", Field("mechanism", text), Field("setting", text))
 _FIELDS = (
-    ("node", nullable(text)), ("request", REQUEST), ("decides", nullable(text)), ("free", many(text)),
+    ("node", nullable(text)), ("request", REQUEST), ("decides", decides_form), ("free", many(text)),
     ("rows", many(_row)), ("best", _best), ("onEmptyNode", _best), ("would", many(_would)),
 )  # fmt: skip
 
 
-def encode(comparison: Comparison, *, node: str | None, decides: str | None) -> Document:
+def encode(comparison: Comparison, decision: Decision) -> Document:
     values: dict[str, Any] = {
-        "node": node, "request": comparison.request, "decides": decides, "free": comparison.state.free,
+        "node": comparison.state.node.name, "request": comparison.request,
+        "decides": decided(decision, "all"), "free": comparison.state.free,
         "rows": [_said(row) for row in comparison.rows], "best": comparison.now, "onEmptyNode": comparison.empty,
         "would": [_Would(row.name, row.setting) for row in comparison.would],
     }  # fmt: skip

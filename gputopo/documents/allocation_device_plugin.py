@@ -5,44 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gputopo.allocate.assumed import Assumed
+from gputopo.allocate.decider import Decision
+from gputopo.allocate.device_plugin.beside import after
 from gputopo.allocate.device_plugin.report import Report
 from gputopo.allocate.device_plugin.why import sentences
+from gputopo.allocate.kubelet.otherwise import Otherwise
 from gputopo.documents import allocation
-from gputopo.documents.allocation import After
 from gputopo.rules.finding import Finding
-from gputopo.topology.node import NoteAssumption
 
 
-def encode(report: Report, notes: Sequence[str] = (), findings: Sequence[Finding] = ()) -> dict[str, Any]:
-    answer = report.answer
-    assumptions = (*answer.assumptions, *(NoteAssumption((), text, None) for text in _assumed(report, notes)))
+def encode(
+    report: Report, decides: Decision | None = None, assumed: Sequence[Assumed] = (), findings: Sequence[Finding] = (),
+    others: Sequence[Otherwise] = (),
+) -> dict[str, Any]:  # fmt: skip
     return allocation.encode(
-        answer,
+        report.answer,
         node=report.state.node.name,
+        decides=decides,
         best=report.best,
         better=report.better,
-        after=_after(report),
+        after=after(report),
         why=sentences(report),
-        assumptions=assumptions,
+        assumptions=allocation.notes(assumed),
         findings=findings,
-        more={"container": _container(report), "variants": _variants(report), "fmPartitions": _fits(report)},
-    )
-
-
-def _assumed(report: Report, notes: Sequence[str]) -> list[str]:
-    own = report.plugin.behaviour
-    known = f"device plugin {own.version}"
-    made = [known if own.known else f"{known} was not read: answered as the nearest release that was"]
-    return made + list(notes)
-
-
-def _after(report: Report) -> After | None:
-    if report.left is None:
-        return None
-    sets = {frozenset(one.devices) for one in report.answer.outcomes}
-    alone = len(sets) == 1 and report.answer.outcomes_complete and report.answer.unit != "replica"
-    free = tuple(unit for unit in report.state.free if unit not in next(iter(sets))) if alone else None
-    return After(free, report.left)
+        more={
+            "otherwise": allocation.other_policies(others), "container": _container(report),
+            "variants": _variants(report), "fmPartitions": _fits(report),
+        },
+    )  # fmt: skip
 
 
 def _container(report: Report) -> dict[str, Any] | None:

@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from gputopo.allocate.decider import Decision
 from gputopo.allocate.sequence.events import End, Start
 from gputopo.allocate.sequence.forecast import ALWAYS, NEVER, SOMETIMES, Forecast, Told
 from gputopo.allocate.sequence.leftover import Leftover, leftover
 from gputopo.allocate.sequence.orders import Order
 from gputopo.allocate.sequence.repair import Restarted
-from gputopo.documents import shape
+from gputopo.documents import allocation, shape
 from gputopo.documents.forms import Field, Schema, choice, flag, many, mapping, nullable, record, text, whole
 from gputopo.topology.node import NoteAssumption
 
@@ -100,6 +101,7 @@ _assumption = record(
     NoteAssumption, "Assumption", Field("subjects", many(text)), Field("text", text), Field("source", nullable(text))
 )
 _FIELDS = (
+    ("decides", allocation.decides_form),
     ("mechanism", text), ("version", text), ("node", nullable(text)), ("resource", text), ("units", many(text)),
     ("events", many(_event)), ("firstTrouble", nullable(whole)), ("orders", _orders),
     ("placement", nullable(mapping(many(text)))), ("repair", _repair), ("assumptions", many(_assumption)),
@@ -107,10 +109,12 @@ _FIELDS = (
 
 
 def encode(
-    forecast: Forecast, *, node: str | None, resource: str, assumptions: Sequence[NoteAssumption] = ()
+    forecast: Forecast, decides: Decision | None = None, *, node: str | None, resource: str,
+    assumptions: Sequence[NoteAssumption] = (),
 ) -> Document:  # fmt: skip
     orders = tuple(_ordered(one) for one in forecast.orders)
     values: dict[str, Any] = {
+        "decides": None if decides is None else allocation.decided(decides, forecast.mechanism),
         "mechanism": forecast.mechanism, "version": forecast.version, "node": node, "resource": resource,
         "units": forecast.start.free, "events": [_said(told) for told in forecast.told],
         "firstTrouble": None if forecast.first is None else forecast.told.index(forecast.first),

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from gputopo.allocate.answer import Answer
 from gputopo.allocate.decider import Decision
-from gputopo.allocate.state import State
-from gputopo.commands import allocate_hami, allocate_koordinator, allocate_objects
+from gputopo.commands import allocate_hami, allocate_koordinator
+from gputopo.commands.allocate_place import Place, exit_code
+from gputopo.commands.allocate_scheduler import Answered
 from gputopo.errors import GputopoError
 
 Asked = Callable[..., tuple[int, Answer, Decision]]
@@ -23,15 +25,16 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., int]], Ask
 
     def of(command: Callable[..., int]) -> Asked:
         def run(*sources: Path, **more: object) -> tuple[int, Answer, Decision]:
-            seen: list[tuple[Answer, Decision]] = []
+            seen: list[Answered] = []
 
-            def keep(answer: Answer, state: State, decision: Decision, *rest: object) -> None:
-                seen.append((answer, decision))
+            def keep(reports: Sequence[Answered], place: Place) -> int:
+                seen.extend(reports)
+                return max(exit_code(one.answer, by_chance=False) for one in reports)
 
-            monkeypatch.setattr(allocate_objects, "printed", keep)
+            monkeypatch.setattr(sys.modules[command.__module__], "printed", keep)
             texts = {key: str(value) if isinstance(value, Path) else value for key, value in more.items()}
             code = command([str(one) for one in sources] or None, quiet=True, **texts)
-            return code, *seen[0]
+            return code, seen[0].answer, seen[0].decision
 
         return run
 
@@ -98,7 +101,7 @@ def test_the_pod_says_how_many_and_who_decides(tmp_path: Path, asked: Callable[.
     source = write(tmp_path / "device.json", device())
     code, answer, decision = run(source, pod=asking)
     assert (code, devices(answer)) == (0, [("GPU0", "GPU1", "NIC0")])
-    assert decision.line == "Koordinator decides: schedulerName is koord-scheduler"
+    assert decision.line == "Koordinator: schedulerName is koord-scheduler"
     code, answer, _ = run(source, pod=asking, in_use="0,1")  # root complexes 1 and 2 have no NIC, 3 is not looked at
     assert (code, answer.message) == (1, "node(s) Device Joint-Allocate rules violation")
 
@@ -173,21 +176,21 @@ def test_the_pods_annotations_and_its_container(tmp_path: Path, asked: Callable[
     asking = write(tmp_path / "pod.json", pod({"nvidia.com/gpu": 1, "nvidia.com/gpumem": 1000}, notes))
     code, answer, _ = run(source, pod=asking, policy="spread")
     assert (code, devices(answer)) == (0, [("GPU0",)])
-    with pytest.raises(GputopoError, match="-c 2 contradicts --pod, which asks for 1"):
+    with pytest.raises(GputopoError, match="-c 2 contradicts the pod, which asks for 1"):
         run(source, pod=asking, count=2)
 
 
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        ({}, "how many GPUs?"),
-        ({"count": 0}, "from 1 on, not 0"),
+        ({}, "how many?"),
+        ({"count": 0}, "-c takes 1 or more, not 0"),
         ({"count": 1, "in_use": "9"}, "no such GPU: 9"),
         ({"count": 1, "in_use": "0", "available": "1"}, "exclude one another"),
         ({"count": 1, "policy": "binpak"}, "no such policy: binpak"),
-        ({"count": 1, "k8s_version": "newest"}, "takes a version like 1.36"),
+        ({"count": 1, "k8s_version": "newest"}, "no version of Kubernetes: 'newest'"),
         ({"count": 1, "node": "other"}, "no Node object of that name"),
-        ({"count": 1, "pod": "/nowhere/pod.yaml"}, "--pod: no such file"),
+        ({"count": 1, "pod": "/nowhere/pod.yaml"}, "no such file or directory"),
     ],
 )
 def test_bad_usage_is_one_line(

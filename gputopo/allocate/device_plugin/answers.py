@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import comb
 from typing import NamedTuple
 
 from gputopo.allocate.answer import Answer, PairScore
@@ -60,11 +61,13 @@ def of_aligned(said: Said, state: State, found: Aligned) -> Answer:
     viewer = Viewer(state.node)
     points = pair_points(found)
     listed = named if len(named) <= LISTED else crashes
+    choices = len(free) - len(said.request.required), said.request.size - len(said.request.required)
+    whole = len(named) - len(crashes) == comb(*choices)  # there is no other set, whatever the evidence leaves open
     return Answer(
         *said,
         admitted=None if crashes and len(crashes) < len(outcomes) else not crashes,
         outcomes=tuple(_outcome(viewer, found, points, one) for one in listed),
-        outcomes_complete=not found.alike and not found.lopsided and len(named) <= LISTED and not refused,
+        outcomes_complete=(whole or not (found.alike or found.lopsided)) and len(named) <= LISTED and not refused,
         families=families,
         scores=pair_scores(found) if said.request.size > 1 else (),
         reason="UnexpectedAdmissionError" if crashes and len(crashes) == len(outcomes) else None,

@@ -5,7 +5,7 @@ koord-scheduler's choice on one node is deterministic; several outcomes come fro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -122,7 +122,7 @@ class Koordinator(NamedTuple):
         return tuple(outcomes.values())
 
     def _names(self, minors: tuple[int, ...]) -> str:
-        return "{" + " ".join(self.gpus.get(minor, f"minor {minor}") for minor in sorted(minors)) + "}"
+        return set_text(self.gpus.get(minor, f"minor {minor}") for minor in sorted(minors))
 
     def _why(self, found: list[Allocation]) -> tuple[str, ...]:
         lines = [f"partition table: {self.table_from or 'none'}, {'Honor' if self.honor else 'Prefer'}"]
@@ -147,9 +147,14 @@ class Koordinator(NamedTuple):
         code = "the code walks allocationScore upwards, its documents say the highest is preferred"
         if {one.devices for one in theirs} == {one.devices for one in outcomes}:
             return (f"{code}: here both give the same",)
-        said = " or ".join("{" + " ".join(one.devices) + "}" for one in theirs)
+        said = " or ".join(set_text(one.devices) for one in theirs)
         refused = "; ".join(dict.fromkeys(one.refusal for one in found if one.refusal))
         return (f"{code}: as documented it would be {said or 'refused: ' + refused}",)
+
+
+def set_text(devices: Iterable[str]) -> str:
+    """`{2,3}` of GPU2 and GPU3; other names as they are."""
+    return "{" + ",".join(one[3:] if one.startswith("GPU") and one[3:].isdigit() else one for one in devices) + "}"
 
 
 def _score(found: Allocation) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from math import comb
 from typing import NamedTuple
 
 from gputopo.allocate.answer import Answer
@@ -55,8 +56,9 @@ class KubeletNode(NamedTuple):
 
     def answer(self, state: State, request: Request) -> Answer:
         blank = Answer(self.name, self.version, _unit(state), request, None, assumptions=self.assumptions)
+        doubts: dict[str, None] = {}
         try:
-            made, before, assumed = _start(self, state, request)
+            made, before, assumed = _start(self, state, request, doubts)
         except Undecided as gap:
             return blank._replace(outcomes_complete=False, why=(f"{gap.what} (to settle: {gap.settled_by})",))
         except Refused as refused:
@@ -68,6 +70,8 @@ class KubeletNode(NamedTuple):
         except Undecided as gap:
             return blank._replace(outcomes_complete=False, why=(gap.what,))
         answer = _answered(blank._replace(assumptions=(*self.assumptions, *assumed)), state, ends)
+        if doubts and answer.outcomes:
+            answer = answer._replace(outcomes_complete=_is_everything(answer, state), why=tuple(doubts))
         why = [*_refusals(made, pod, ends), *_hints(made, before, pod), *_asked(ends, self.plugin is not None)]
         return answer._replace(why=(*answer.why, *why))
 
@@ -128,7 +132,7 @@ def _unit(state: State) -> str:
 
 
 def _start(
-    asked: KubeletNode, state: State, request: Request
+    asked: KubeletNode, state: State, request: Request, doubts: dict[str, None]
 ) -> tuple[Kubelet, KubeletState, tuple[NoteAssumption, ...]]:  # fmt: skip
     settings = asked.settings
     static, pinned = settings.cpu_policy == "static", settings.memory_policy == "Static"
@@ -138,7 +142,7 @@ def _start(
     else:
         seen = from_node.machine(state.node, cpus=static, memory=pinned)
         places = from_node.devices(state.node, state.units)
-    plugin = plugin_of(asked.plugin, state, request.resource) if asked.plugin is not None else None
+    plugin = plugin_of(asked.plugin, state, request.resource, doubts) if asked.plugin is not None else None
     made, fresh = kubelet(settings, seen.machine, {request.resource: Resource(places, plugin)})
     return made, _in_use(fresh, state, request.resource), seen.assumptions
 
@@ -207,6 +211,11 @@ def _answered(blank: Answer, state: State, ends: list[Traced]) -> Answer:
     )
 
 
+def _is_everything(answer: Answer, state: State) -> bool:
+    """Whether every set of the size is listed: then there is no other, whatever the evidence leaves open."""
+    return len({one.devices for one in answer.outcomes}) == comb(len(state.free), answer.request.size)
+
+
 def _outcomes(state: State, ends: list[Traced]) -> tuple[tuple[Outcome, ...], tuple[Family, ...], bool]:
     order = {unit: at for at, unit in enumerate(state.units)}
     viewer = Viewer(state.node)
@@ -267,9 +276,14 @@ def _asked(ends: list[Traced], offered: bool) -> list[str]:
         if end.result.admit and not end.result.calls and any(one.devices for one in end.result.containers.values()):
             found[_NOT_ASKED if offered else _NOT_OFFERED] = None
         for call in end.result.calls:
-            must = f", to include {' '.join(sorted(call.must_include))}" if call.must_include else ""
-            found[f"the plugin is asked for {call.size} of {' '.join(sorted(call.available))}{must}"] = None
+            must = f", to include {_by_number(call.must_include)}" if call.must_include else ""
+            found[f"the plugin is asked for {call.size} of {_by_number(call.available)}{must}"] = None
     return list(found)
+
+
+def _by_number(units: Iterable[str]) -> str:
+    """GPU10 after GPU9."""
+    return " ".join(sorted(units, key=lambda unit: (len(unit), unit)))
 
 
 def _refusals(made: Kubelet, pod: Pod, ends: list[Traced]) -> list[str]:

@@ -15,11 +15,15 @@ from gputopo.allocate.state import State, physical
 _CRASH = "rpc error: the plugin crashed on a padded result"  # the rest of gRPC's text depends on the moment
 _BEFORE = ("Allocate failed due to ", "device plugin GetPreferredAllocation rpc failed with err: ")
 _AFTER = ", which is unexpected"
+_ASK = "gputopo allocate device-plugin"
 _MOST_SETS = 20_000  # of a family; more are not followed one by one
 
 
-def plugin_of(mechanism: Mechanism, state: State, resource: str) -> Plugin:
-    """Every answer the plugin can give. Calling it raises Undecided where the simulator cannot say."""
+def plugin_of(mechanism: Mechanism, state: State, resource: str, doubts: dict[str, None]) -> Plugin:
+    """Every answer the plugin can give. Calling it raises Undecided where the simulator cannot say.
+
+    doubts: takes a line where the evidence leaves open whether these are all.
+    """
 
     def ask(available: frozenset[str], must: frozenset[str], size: int) -> Sequence[PluginAnswer]:
         free = tuple(unit for unit in state.units if unit in available)
@@ -27,6 +31,8 @@ def plugin_of(mechanism: Mechanism, state: State, resource: str) -> Plugin:
         answer = mechanism.answer(state._replace(free=free), Request(size, required, resource))
         if answer.admitted is False and not answer.outcomes:
             return [_failed(answer)]
+        if not answer.outcomes_complete and not answer.families:
+            doubts[f"what the plugin prefers of {len(free)} is not decided by the evidence: see {_ASK}"] = None
         found: dict[PluginAnswer, None] = {}
         for devices in _sets(answer):
             found[frozenset(_units(devices, required, free))] = None

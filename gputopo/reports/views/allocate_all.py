@@ -6,28 +6,20 @@ from collections.abc import Sequence
 
 from gputopo.allocate.best import Best
 from gputopo.allocate.compare import ALWAYS, NEVER, Compared, Comparison
-from gputopo.allocate.device_plugin.units import label
-from gputopo.allocate.device_plugin.why import set_name
+from gputopo.allocate.decider import Decision
 from gputopo.allocate.state import State
 from gputopo.reports.blocks import Blank, Block, Cell, Column, KeyValue, Row, Table, cell, level_role
-from gputopo.rules.wording import counted
+from gputopo.reports.views import allocate_parts as parts
 
 _SHOWN = 3
 _HEADS = ("MECHANISM", "ANSWER", "SOCKETS", "WEAKEST", "BEST SET")
 
 
 def blocks(
-    comparison: Comparison, *, node: str | None, decides: str | None, verbose: bool = False, quiet: bool = False
-) -> tuple[Block, ...]:
-    request, state = comparison.request, comparison.state
-    where = f" on {node}" if node else ""
-    head = (
-        cell(f"{request.resource}: {request.size}{where}", "strong"),
-        cell(f"free: {_named(state, state.free)} of {counted(len(state.units), 'GPU')}"),
-    )
-    made: list[Block] = [Table("", head, (), ())]
-    if decides is not None:
-        made.append(KeyValue("DECIDES", (cell(decides),)))
+    comparison: Comparison, decision: Decision, *, verbose: bool = False, quiet: bool = False
+) -> tuple[Block, ...]:  # fmt: skip
+    state = comparison.state
+    made: list[Block] = [*parts.decides(decision, "all"), parts.head(comparison.rows[0].answer, state)]
     rows = [Row(tuple(cell(word, "dim") for word in _HEADS))]
     rows += [_row(one, state, verbose=verbose) for one in comparison.rows]
     columns = (Column(), Column(fold=True), Column(), Column(), Column())
@@ -60,7 +52,7 @@ def _answer(one: Compared, state: State, *, verbose: bool) -> Cell:
 
 
 def _named(state: State, devices: Sequence[str]) -> str:
-    return set_name([label(state.node, one) for one in devices])
+    return parts.set_name(state.node, devices)
 
 
 def _sockets(one: Compared) -> Cell:

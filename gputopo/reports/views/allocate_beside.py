@@ -1,163 +1,143 @@
-"""What stands beside an answer of the device plugin: cost, what is better, Fabric Manager, what a container sees."""
+"""What stands beside an answer, whatever mechanism it is of: what the sets cost, what is better, other policies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
 
-from gputopo.allocate.best import islands
-from gputopo.allocate.device_plugin.report import Remedy, Report
-from gputopo.allocate.device_plugin.units import label
-from gputopo.allocate.device_plugin.why import set_name
+from gputopo.allocate.answer import Answer
+from gputopo.allocate.assumed import Assumed
+from gputopo.allocate.best import Best, Judge, islands
+from gputopo.allocate.state import State
 from gputopo.reports.blocks import Block, Cell, KeyValue, cell
-from gputopo.rules.wording import counted, names
+from gputopo.reports.views.allocate_parts import set_name, shape
+from gputopo.rules.wording import counted
+from gputopo.topology.node import NodeTopology, NoteAssumption
 
-_CONFIG = "--kubelet-config FILE with gputopo allocate kubelet"
+if TYPE_CHECKING:
+    from gputopo.allocate.device_plugin.report import Remedy
+    from gputopo.allocate.kubelet.otherwise import Otherwise
+
 _SHOWN = 6
 
 
-def cost(report: Report) -> list[Block]:
+def cost(answer: Answer, node: NodeTopology) -> list[Block]:
     """What the sets mean for traffic between GPUs and with the host."""
-    outcomes = report.answer.outcomes
-    if not report.plugin.is_aligned(report.state) or report.request.size < 2 or not outcomes:
+    outcomes = [one for one in answer.outcomes if len(one.gpus) > 1]
+    if answer.unit != "gpu" or not outcomes or len(outcomes) < len(answer.outcomes):
         return []
-    made: list[Block] = []
-    if all(set(one.gpus) <= set(report.switched) for one in outcomes):
+    if _is_one_switch(node, [one.gpus for one in outcomes]):
         text = "none: one NVSwitch fabric joins any of these GPUs"
     else:
         weakest = {one.weakest.level if one.weakest is not None else None for one in outcomes}
         if None in weakest:
             text = "the weakest pair is not decided by the evidence"
         else:
-            levels = sorted(str(level) for level in weakest)
-            text = f"weakest pair {' or '.join(levels)}"
-        broken = {island for one in outcomes for island in islands(report.state.node, one.gpus)[1]}
+            text = f"weakest pair {' or '.join(sorted(str(level) for level in weakest))}"
+        broken = {island for one in outcomes for island in islands(node, one.gpus)[1]}
         if broken:
             text += f"; may break {counted(len(broken), 'NVLink island')}"
-    made.append(KeyValue("COST", (cell(text),), key="GPU-GPU"))
-    shape = _lone(report)
-    if shape:
-        made.append(KeyValue("", (cell(shape),), key="host"))
-    return made
+    made: list[Block] = [KeyValue("COST", (cell(text),), key="GPU-GPU")]
+    host = _host(answer, node)
+    return [*made, KeyValue("", (cell(host),), key="host")] if host else made
 
 
-def _lone(report: Report) -> str:
-    outcomes = report.answer.outcomes
+def _is_one_switch(node: NodeTopology, sets: Sequence[tuple[str, ...]]) -> bool:
+    """Whether every pair of every set is joined by an NVSwitch fabric."""
+    switched = {frozenset((pair.a, pair.b)) for pair in node.pairs if pair.via_switch and pair.nvlinks}
+    return all(frozenset(two) in switched for one in sets for two in combinations(one, 2))
+
+
+def _host(answer: Answer, node: NodeTopology) -> str:
+    outcomes = answer.outcomes
+    place = "socket" if all(one.cross_package for one in outcomes) else "NUMA node"
     if not all(one.cross_package or one.cross_numa for one in outcomes):
         return ""
-    place = "socket" if all(one.cross_package for one in outcomes) else "NUMA node"
-    return f"each GPU's pinned memory and threads should sit on its own {place}"
+    shapes = {shape(one.gpus, node) for one in outcomes}
+    only = shapes.pop() if len(shapes) == 1 else None
+    alone = only is not None and len(only) == 2 and only[1] == 1 < only[0]
+    whose = "the lone GPU's" if alone else "each GPU's"
+    return f"{whose} pinned memory and threads should sit on its own {place}"
 
 
-def better(report: Report) -> list[Block]:
-    found = report.best
-    if found is None or not report.answer.outcomes:
+def better(answer: Answer, state: State, best: Best | None, remedies: Sequence[Remedy] = ()) -> list[Block]:
+    """The best sets of the free GPUs beside what can be given, and what one more free GPU would change."""
+    if best is None or not best.sets or answer.unit != "gpu" or answer.request.size < 2:
         return []
-    if report.better_than_some is None and not report.better:
-        text = "not decided: the levels that are open decide which set is best"
-    elif report.better:
-        text = f"the best set now is {_sets(found.sets)}: the plugin never returns it"
-    elif report.better_than_some:
-        text = f"the best now: {_sets(found.sets)}; some of the answers are worse"
+    named = _sets(state.node, best.sets)
+    if answer.admitted is False:
+        return [KeyValue("BEST", (cell(f"of the free GPUs: {named}"),))]
+    if not answer.outcomes:
+        return []
+    judge = Judge(state.node)
+    verdicts = [judge.better(best.sets[0], one.gpus) for one in answer.outcomes]
+    worse = verdicts.count(True)
+    several = len(verdicts) > 1
+    if None in verdicts and not worse:
+        text = "not decided: levels that the evidence leaves open decide which set is best"
+    elif worse == len(verdicts):
+        text = f"free and better, but never given: {named}"
+    elif worse:
+        text = f"best now: {named}; {worse} of these {len(verdicts)} are worse"
+    elif remedies or len(state.free) < len(state.units):
+        text = "nothing now"
     else:
-        text = "nothing now" if report.remedies or len(report.state.free) < len(report.state.units) else "nothing: "
-        text = text if text == "nothing now" else "nothing: no free set has a nearer weakest pair or fewer sockets"
-    made: list[Block] = [KeyValue("BETTER", (cell(text), *_remedies(report.remedies)))]
+        text = f"nothing: no set is better than {'these' if several else 'this'}"
+    return [KeyValue("BETTER", (cell(text), *_freed(state.node, remedies[:_SHOWN])))]
+
+
+def _freed(node: NodeTopology, remedies: Sequence[Remedy]) -> list[Cell]:
+    """`GPU0 freed: only {0,1,2,3}, score 120`; a score that all have once, at the end."""
+    scores = {one.scores for one in remedies}
+    common = len(scores) == 1 and len(remedies) > 1
+    made = []
+    for one in remedies:
+        only = "only " if len(one.sets) == 1 else ""
+        score = f", score {one.scores[0]}" if len(one.scores) == 1 and not common else ""
+        made.append(cell(f"{one.unit} freed: {only}{_sets(node, one.sets)}{score}"))
+    if common and len(remedies[0].scores) == 1:
+        made.append(cell(f"score {remedies[0].scores[0]} each"))
     return made
 
 
-def _sets(sets: Sequence[tuple[str, ...]]) -> str:
-    shown = " ".join(set_name(one) for one in sets[:_SHOWN])
+def _sets(node: NodeTopology, sets: Sequence[tuple[str, ...]]) -> str:
+    shown = " ".join(set_name(node, one) for one in sets[:_SHOWN])
     return shown + (f" and {len(sets) - _SHOWN} more as good" if len(sets) > _SHOWN else "")
 
 
-def _remedies(remedies: Sequence[Remedy]) -> list[Cell]:
-    made = []
-    for remedy in remedies[:_SHOWN]:
-        only = "only " if len(remedy.sets) == 1 else ""
-        score = f", score {remedy.scores[0]}" if len(remedy.scores) == 1 else ""
-        made.append(cell(f"{remedy.unit} freed: {only}{_sets(remedy.sets)}{score}"))
-    return made
-
-
-def fabric(report: Report, *, verbose: bool) -> list[Block]:
-    """Fabric Manager: is each outcome one of its partitions, and which are free afterwards."""
-    if report.modules_unknown:
-        text = "module ids are not in this evidence, so sets and partitions cannot be joined"
-        return [KeyValue("PARTITION", (cell(text), cell("settle it: nvidia-smi -q (GPU Module Id)")))]
-    if report.fits is None:
-        return []
+def otherwise(others: Iterable[Otherwise], answer: Answer, node: NodeTopology) -> list[Block]:
+    """What other policies of the Topology Manager make of the request; alike ones together."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for one in others:
+        policy = f"{one.policy} (this kubelet's own)" if one.in_force else one.policy
+        found.setdefault(_in_short(one, answer, node), []).append(policy)
     made: list[Block] = []
-    title = "PARTITION"
-    pairs = list(zip(report.answer.outcomes, report.fits))
-    for outcome, fit in pairs if verbose else pairs[: 2 * _SHOWN]:
-        free = ", ".join(map(str, fit.free_after)) or "none"
-        if fit.partition is None:
-            said = f"{set_name(outcome.gpus)} is no Fabric Manager partition: no NVLink in shared NVSwitch mode"
-        else:
-            said = f"{set_name(outcome.gpus)} is partition {fit.partition}"
-        role = "" if fit.partition is not None else "warning"
-        made.append(KeyValue(title, (cell(said, role), cell(f"free after: {free}"))))
-        title = ""
-    if len(pairs) > len(made):
-        made.append(KeyValue("", (cell(f"and {len(pairs) - len(made)} sets more (-v)"),)))
+    for said, policies in found.items():
+        first = "" if made else "Topology Manager "
+        reason = Assumed.of(NoteAssumption((), said[1], None)) if len(said) > 1 else Assumed("")
+        because = f" ({reason.text})" if reason.text else ""
+        settle = cell(f"settle it: {reason.settle}") if reason.settle else ()
+        text = cell(f"{first}{', '.join(policies)}: {said[0]}{because}")
+        made.append(KeyValue("" if made else "OTHERWISE", (text, settle)))
     return made
 
 
-def seen(report: Report, *, verbose: bool) -> list[Block]:
-    """What a container with the first outcome sees."""
-    look = report.visible
-    if look is None:
-        return []
-    parts = [f"{name}={value}" for name, value in look.env]
-    parts += [f"CDI {name}" for name in look.cdi_devices]
-    parts += [f"annotation {name}: {value}" for name, value in look.annotations]
-    parts += [f"mount {host} at {inside}" for host, inside in look.mounts]
-    parts += [f"device {path}" for path in look.devices]
-    if look.unset:
-        parts.append("NVIDIA_VISIBLE_DEVICES is not set: the image's own value, often all, is seen but means nothing")
-    if any(id is None for id in look.ids) and not verbose:
-        what = "UUIDs" if report.plugin.config.device_id_strategy == "uuid" else "indices"
-        kinds = dict.fromkeys(part.split("=")[0].split(" ")[0] for part in parts)
-        return [KeyValue("SEES", (cell(f"{', '.join(kinds)}; the {what} are not in this evidence (nvidia-smi -L)"),))]
-    units = [label(report.state.node, unit) for unit in report.answer.outcomes[0].devices]
-    first = "" if len(report.answer.outcomes) == 1 else f"(with {set_name(units)})"
-    return [KeyValue("SEES", (*(cell(part) for part in parts), cell(first)))]
-
-
-def after(report: Report) -> list[Block]:
-    if report.left is None:
-        return []
-    units = {"gpu": "GPU", "mig": "MIG device", "replica": "replica"}[report.answer.unit]
-    return [KeyValue("AFTER", (cell(f"{counted(report.left, units)} left: the largest request that fits"),))]
-
-
-def assumed(report: Report, notes: Sequence[str]) -> list[tuple[str, str]]:
-    """Every assumption with what would settle it."""
-    plugin, config = report.plugin, report.plugin.config
-    made = [(_version(report), "--plugin-version")]
-    sharing = "no replicas" if config.sharing is None else f"{config.sharing.kind}"
-    mig = "no MIG" if config.mig_strategy == "none" else f"MIG strategy {config.mig_strategy}"
-    made.append((f"{sharing}, {mig}, Topology Manager policy none", f"--plugin-config FILE, {_CONFIG}"))
-    if plugin.config.shared_policy == "packed" and not plugin.behaviour.packed:
-        made.append((f"{plugin.behaviour.version} does not know sharedDevicesAllocationPolicy: distributed", ""))
-    made += [(text, "") for text in notes]
-    made += [(one.text, _settle(one.text)) for one in report.answer.assumptions]
-    if report.state.node.view == "container":
-        made.append(("the evidence is a container's view: the node may have more GPUs", "the host's evidence"))
-    ids = [gpu.id for gpu in report.state.node.gpus if gpu.nvml_index is None]
-    if ids:
-        made.append((f"NVML's order of {names(ids)} is that of their ids", "nvidia-smi -L"))
-    return made
-
-
-def _version(report: Report) -> str:
-    own = report.plugin.behaviour
-    if own.known:
-        return f"plugin {own.version}"
-    return f"plugin {own.version} was not read: it is answered as the nearest release that was"
-
-
-def _settle(text: str) -> str:
-    if "NVLinks: answered" in text:
-        return "nvidia-smi topo -m"
-    return "nvidia-smi topo -mp, or /sys" if "PCIe level" in text else ""
+def _in_short(one: Otherwise, answer: Answer, node: NodeTopology) -> tuple[str, ...]:
+    other = one.answer
+    if other.admitted is False:
+        largest = f"; largest admitted now: {one.largest}" if one.largest else ""
+        reasons = other.why[:1] if other.reason == "TopologyAffinityError" else ()
+        return f"refused, {other.reason or other.message}{largest}", *reasons
+    if not other.outcomes:
+        return ("not decided", *other.why[:1])
+    chance = "" if other.admitted else f", or refused ({other.reason}): that is chance"
+    devices = {tuple(sorted(outcome.devices)) for outcome in other.outcomes}
+    if devices == {tuple(sorted(outcome.devices)) for outcome in answer.outcomes}:
+        same = "the same set" if len(devices) == 1 else f"the same {len(devices)} sets"
+        return (f"{same if other.outcomes_complete else 'the same'}{chance}",)
+    if len(devices) == 1:
+        return (f"{set_name(node, other.outcomes[0].devices)}{chance}",)
+    more = "" if other.outcomes_complete else "more than "
+    shown = " ".join(set_name(node, outcome.devices) for outcome in other.outcomes[:_SHOWN])
+    return (f"{more}{len(devices)} sets{chance}" if len(devices) > _SHOWN or more else f"{shown}{chance}",)

@@ -4,159 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gputopo.allocate.assumed import Assumed
+from gputopo.allocate.decider import Decision
+from gputopo.allocate.device_plugin.beside import after
 from gputopo.allocate.device_plugin.report import Report
 from gputopo.allocate.device_plugin.units import label
-from gputopo.allocate.device_plugin.why import GOAL, RANDOM, sentences, set_name
-from gputopo.allocate.outcome import Family
-from gputopo.reports.blocks import Blank, Block, Cell, Column, KeyValue, Note, Notes, Row, Span, Table, cell
-from gputopo.reports.views.allocate_beside import after, assumed, better, cost, fabric, seen
-from gputopo.reports.views.allocate_refused import refusal
+from gputopo.allocate.device_plugin.why import GOAL, sentences
+from gputopo.allocate.kubelet.otherwise import Otherwise
+from gputopo.reports.blocks import Blank, Block, Column, KeyValue, Row, Table, cell
+from gputopo.reports.views import allocate_parts as parts
+from gputopo.reports.views.allocate_beside import better, cost, otherwise
 from gputopo.rules.wording import counted
 
 _INDENT = 12  # under a section's title
-_SHOWN_SETS, _SHOWN_WAYS = 40, 6
+_SHOWN, _SHOWN_WAYS = 6, 6
 _COLUMNS = (Column(),) * 6
 
 
 def blocks(
-    report: Report, notes: Sequence[str] = (), *, verbose: bool = False, quiet: bool = False
+    report: Report, decision: Decision | None = None, assumed: Sequence[Assumed] = (),
+    others: Sequence[Otherwise] = (), *, verbose: bool = False, quiet: bool = False,
 ) -> tuple[Block, ...]:  # fmt: skip
-    """`notes`: what was found about the plugin's configuration."""
-    answer = report.answer
-    made: list[Block] = [*_head(report), Blank()]
-    refused = answer.admitted is False and not answer.outcomes
-    if refused:
-        made += refusal(answer._replace(why=sentences(report)))
-    else:
-        made += _answer(report, verbose=verbose)
-        if not quiet:
-            made += _why(report)
-            made += [*cost(report), *better(report), *fabric(report, verbose=verbose), *seen(report, verbose=verbose)]
-            made += after(report)
-    if not quiet:
-        made += [Blank(), Notes("ASSUMED", tuple(Note(cell(text), settle) for text, settle in assumed(report, notes)))]
-        made.append(KeyValue("more", (cell("-o json | gputopo allocate --help | gputopo inspect", "dim"),), role="dim"))
-    return tuple(made)
-
-
-def _head(report: Report) -> list[Block]:
-    node = report.state.node
-    where = f" on {node.name}" if node.name else ""
-    parts = [cell(f"{report.request.resource}: {report.request.size}{where}", "strong")]
-    free, groups = report.state.free, report.grouping
-    if groups is not None and set(groups.of) == set(free):
-        names = sorted(set(groups.of.values()), key=lambda one: (len(one), one))
-        for name in names:
-            own = [_short(gpu) for gpu in free if groups.of[gpu] == name]
-            parts.append(cell(f"{groups.noun} {name} -> {' '.join(own)}"))
-        parts[1] = (Span("free: "), *parts[1])
-    elif report.answer.unit == "replica":
-        parts.append(cell(f"free: {len(free)} of {len(report.state.units)} replicas"))
-    elif len(free) <= 16:
-        parts.append(cell(f"free: {' '.join(_short(label(node, one)) for one in free)}"))
-    else:
-        parts.append(cell(f"free: {len(free)} of {len(report.state.units)}"))
-    return [Table("", tuple(parts), (), ())]
-
-
-def _short(gpu: str) -> str:
-    return gpu[3:] if gpu.startswith("GPU") and gpu[3:].isdigit() else gpu
-
-
-def _answer(report: Report, *, verbose: bool) -> list[Block]:
-    answer = report.answer
-    node = report.state.node
-    sets = [(set_name([label(node, unit) for unit in one.devices]), one.defect) for one in answer.outcomes]
-    if not sets and not answer.families:
-        return [KeyValue("ANSWER", (cell("not decided", "warning"),))]
-    if len(sets) == 1 and answer.outcomes_complete and not answer.families:
-        made: list[Block] = [KeyValue("ANSWER", (_set(*sets[0]), cell(_crossing(report))))]
-    elif sets:
-        head = f"one of {len(sets)} sets{_every(report)}"
-        made = [KeyValue("ANSWER", (cell(head),))]
-        most = len(sets) if verbose else _SHOWN_SETS
-        shown = [_set(*one) for one in sets[:most]]
-        if len(sets) > most:
-            shown.append(cell(f"and {len(sets) - most} more (-v)"))
-        made.append(KeyValue("", tuple(shown)))
-    else:
-        ways = sum(family.ways for family in answer.families)
-        made = [KeyValue("ANSWER", (cell(f"one of {ways} sets, by family:"),))]
-    if not sets or not answer.outcomes_complete:
-        made += [KeyValue("", (cell(_family(report, family)),)) for family in answer.families[:_SHOWN_WAYS]]
-        if len(answer.families) > _SHOWN_WAYS:
-            made.append(KeyValue("", (cell(f"and {len(answer.families) - _SHOWN_WAYS} families more (-o json)"),)))
-    if len(sets) > 1 or answer.families:
-        made.append(KeyValue("", (cell(_chance(report)),)))
-    if answer.admitted is None:
+    """`others`: what the kubelet makes of it under policies of the Topology Manager."""
+    answer, state = report.answer, report.state
+    node = state.node
+    made: list[Block] = [*parts.decides(decision, answer.mechanism), parts.head(answer, state), Blank()]
+    made += parts.sets(answer, node, chance=_chance(report), verbose=verbose)
+    if answer.admitted is None and answer.outcomes:
         made.append(KeyValue("", (cell("whether the pod is admitted is not certain, see WHY", "warning"),)))
-    return made
-
-
-def _set(name: str, defect: str | None) -> Cell:
-    return cell(f"{name} then dies" if defect else name, "error" if defect else "strong")
-
-
-def _family(report: Report, family: Family) -> str:
-    forced, of = (
-        set_name([label(report.state.node, unit) for unit in units]) for units in (family.forced, family.of)
-    )
-    if not family.choose:
-        return forced
-    times = f", {family.times} units of each" if family.times > 1 else ""
-    head = f"{forced} and " if family.forced else ""
-    return f"{head}any {family.choose} of {of}{times}   ({counted(family.ways, 'set')})"
+    ends = after(report)
+    if answer.admitted is False:
+        made += parts.largest_now(ends.largest)
+    if quiet:
+        return tuple(made)
+    if answer.admitted is False:
+        made += parts.why(sentences(report))
+    else:
+        made += _why(report)
+    made += [*cost(answer, node), *better(answer, state, report.best, report.remedies)]
+    made += otherwise(others, answer, node)
+    made += [*fabric(report, verbose=verbose), *seen(report, verbose=verbose)]
+    if answer.admitted is not False:
+        made += parts.left(ends.left, ends.largest, answer.unit)
+    made += [Blank(), *parts.notes(assumed, state)]
+    made.append(KeyValue("more", (cell("-o json | gputopo allocate kubelet | gputopo inspect", "dim"),), role="dim"))
+    return tuple(made)
 
 
 def _chance(report: Report) -> str:
     if report.plugin.ordered is not None:
         return "for the order given"
-    if len(report.answer.outcomes) < 2 and not report.answer.families:
-        return ""
-    return f"which of them cannot be predicted: {RANDOM}"
-
-
-def _crossing(report: Report) -> str:
-    one = report.answer.outcomes[0]
-    if one.cross_package:
-        return "crosses sockets"
-    return "crosses NUMA nodes" if one.cross_numa else ""
-
-
-def _every(report: Report) -> str:
-    """`, and every one crosses sockets (3+1)`; `, 16 of them cross sockets`."""
-    outcomes = report.answer.outcomes
-    if report.request.size < 2:
-        return ""
-    for attribute, noun in (("cross_package", "sockets"), ("cross_numa", "NUMA nodes")):
-        flags = [getattr(one, attribute) for one in outcomes]
-        if any(flag is None for flag in flags):
-            continue
-        crossing = sum(flags)
-        if crossing == len(flags):
-            return f", and every one crosses {noun}{_shapes(report)}"
-        if crossing:
-            return f", {crossing} of them cross {noun}"
-        return f", none crosses {noun}" if noun == "sockets" else ", none crosses NUMA nodes"
-    return ""
-
-
-def _shapes(report: Report) -> str:
-    groups = report.grouping
-    if groups is None or any(gpu not in groups.of for one in report.answer.outcomes for gpu in one.gpus):
-        return ""
-    shapes = set()
-    for one in report.answer.outcomes:
-        own = [groups.of[gpu] for gpu in one.gpus]
-        shapes.add("+".join(str(count) for count in sorted((own.count(name) for name in set(own)), reverse=True)))
-    return f" ({shapes.pop()})" if len(shapes) == 1 else ""
+    return f"which of them cannot be predicted: {parts.RANDOM}"
 
 
 def _why(report: Report) -> list[Block]:
     made: list[Block] = []
     title = "WHY"
-    fits = _fits(report)
-    for line in (*fits, *sentences(report)):
+    for line in (*_fits(report), *sentences(report)):
         text = f"{line[0].upper()}{line[1:]}" if line == GOAL else line
         made.append(KeyValue(title, (cell(text),)))
         title = ""
@@ -170,10 +74,11 @@ def _fits(report: Report) -> list[str]:
     groups, size = report.grouping, report.request.size
     if groups is None or size < 2 or not report.ways:
         return []
-    most = max(list(groups.of.values()).count(name) for name in set(groups.of.values()))
-    if most >= size:
+    free = [list(groups.of.values()).count(name) for name in set(groups.of.values())]
+    if max(free) >= size:
         return []
-    return [f"{size} do not fit into one {groups.noun}: at most {most} are free in one"]
+    per = f"{free[0]} are free per {groups.noun}" if len(set(free)) == 1 else f"at most {max(free)} are free in one"
+    return [f"{size} do not fit into one {groups.noun}: {per}"]
 
 
 def _ways(report: Report) -> list[Block]:
@@ -198,3 +103,50 @@ def _ways(report: Report) -> list[Block]:
     if len(report.ways) > _SHOWN_WAYS:
         made.append(KeyValue("", (cell(f"and {len(report.ways) - _SHOWN_WAYS} lower kinds of ways"),)))
     return made
+
+
+def fabric(report: Report, *, verbose: bool) -> list[Block]:
+    """Fabric Manager: is each outcome one of its partitions, and which are free afterwards."""
+    if report.modules_unknown:
+        text = "module ids are not in this evidence, so sets and partitions cannot be joined"
+        return [KeyValue("PARTITION", (cell(text), cell("settle it: nvidia-smi -q (GPU Module Id)")))]
+    if report.fits is None:
+        return []
+    made: list[Block] = []
+    title = "PARTITION"
+    pairs = list(zip(report.answer.outcomes, report.fits))
+    for outcome, fit in pairs if verbose else pairs[: 2 * _SHOWN]:
+        free = ", ".join(map(str, fit.free_after)) or "none"
+        name = parts.set_name(report.state.node, outcome.gpus)
+        if fit.partition is None:
+            said = f"{name} is no Fabric Manager partition: no NVLink in shared NVSwitch mode"
+        else:
+            said = f"{name} is partition {fit.partition}"
+        role = "" if fit.partition is not None else "warning"
+        made.append(KeyValue(title, (cell(said, role), cell(f"free after: {free}"))))
+        title = ""
+    if len(pairs) > len(made):
+        made.append(KeyValue("", (cell(f"and {len(pairs) - len(made)} sets more (-v)"),)))
+    return made
+
+
+def seen(report: Report, *, verbose: bool) -> list[Block]:
+    """What a container with the first outcome sees."""
+    look = report.visible
+    if look is None:
+        return []
+    shown = [f"{name}={value}" for name, value in look.env]
+    shown += [f"CDI {name}" for name in look.cdi_devices]
+    shown += [f"annotation {name}: {value}" for name, value in look.annotations]
+    shown += [f"mount {host} at {inside}" for host, inside in look.mounts]
+    shown += [f"device {path}" for path in look.devices]
+    if look.unset:
+        shown.append("NVIDIA_VISIBLE_DEVICES is not set: the image's own value, often all, is seen but means nothing")
+    if any(id is None for id in look.ids) and not verbose:
+        what = "UUIDs" if report.plugin.config.device_id_strategy == "uuid" else "indices"
+        kinds = ", ".join(dict.fromkeys(part.split("=")[0].split(" ")[0] for part in shown))
+        missing = f"{kinds}; the {what} are not in this evidence"
+        return [KeyValue("SEES", (cell(missing), cell("settle it: nvidia-smi -L")))]
+    units = [label(report.state.node, unit) for unit in report.answer.outcomes[0].devices]
+    first = "" if len(report.answer.outcomes) == 1 else f"(with {parts.set_name(report.state.node, units)})"
+    return [KeyValue("SEES", (*(cell(part) for part in shown), cell(first)))]

@@ -1,23 +1,23 @@
-"""A refusal as blocks, whatever mechanism it is of: what, in upstream's words, and why."""
+"""A refusal before any device is looked at, as of a plugin that does not start: upstream's words, and why."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gputopo.allocate.answer import Answer
-from gputopo.reports.blocks import Blank, Block, KeyValue, Table, cell
+from gputopo.allocate.assumed import Assumed
+from gputopo.allocate.decider import Decision
+from gputopo.allocate.state import State
+from gputopo.reports.blocks import Blank, Block
+from gputopo.reports.views import allocate_parts as parts
 
 
-def blocks(answer: Answer, node: str | None) -> tuple[Block, ...]:
-    where = f" on {node}" if node else ""
-    head = f"{answer.request.resource}: {answer.request.size}{where}"
-    return (Table("", (cell(head, "strong"),), (), ()), Blank(), *refusal(answer))
-
-
-def refusal(answer: Answer) -> tuple[Block, ...]:
-    made: list[Block] = [KeyValue("ANSWER", (cell(f"refused: {answer.reason}", "error"),))]
-    if answer.message:
-        made.append(KeyValue("", (cell(answer.message),)))
-    title = "WHY"
-    for line in answer.why:
-        made.append(KeyValue(title, (cell(line),)))
-        title = ""
+def blocks(
+    answer: Answer, state: State, decision: Decision | None = None, assumed: Sequence[Assumed] = (), *,
+    quiet: bool = False,
+) -> tuple[Block, ...]:  # fmt: skip
+    made: list[Block] = [*parts.decides(decision, answer.mechanism), parts.head(answer, state), Blank()]
+    made += parts.refusal(answer)
+    if not quiet:
+        made += [*parts.why(answer.why), Blank(), *parts.notes(assumed, state)]
     return tuple(made)

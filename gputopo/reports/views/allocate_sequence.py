@@ -4,40 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from gputopo.allocate.assumed import Assumed
+from gputopo.allocate.decider import Decision
 from gputopo.allocate.device_plugin.explain import Grouping, grouping
-from gputopo.allocate.device_plugin.units import label
-from gputopo.allocate.device_plugin.why import set_name
 from gputopo.allocate.sequence.events import End, Start
 from gputopo.allocate.sequence.forecast import ALWAYS, NEVER, Forecast, Told
 from gputopo.allocate.sequence.leftover import leftover
 from gputopo.allocate.sequence.orders import Order
 from gputopo.allocate.state import State
-from gputopo.reports.blocks import Blank, Block, Cell, Column, KeyValue, Note, Notes, Row, Table, cell
+from gputopo.reports.blocks import Blank, Block, Cell, Column, KeyValue, Row, Table, cell
+from gputopo.reports.views import allocate_parts as parts
 from gputopo.rules.wording import counted
 
 _SHOWN_SETS, _SHOWN_FREE, _SHOWN_ORDERS = 2, 2, 4
 
 
 def blocks(
-    forecast: Forecast, *, node: str | None, resource: str, assumed: Sequence[tuple[str, str]] = (),
-    verbose: bool = False, quiet: bool = False,
+    forecast: Forecast, decision: Decision | None = None, *, node: str | None, resource: str,
+    assumed: Sequence[Assumed] = (), verbose: bool = False, quiet: bool = False,
 ) -> tuple[Block, ...]:  # fmt: skip
-    """`assumed`: (text, what settles it)."""
     groups = grouping(forecast.start.node, forecast.start.units)
     where = f" on {node}" if node else ""
     head = (
         cell(f"{resource}, {counted(len(forecast.start.free), 'unit')} free{where}", "strong"),
         cell(f"{forecast.mechanism} {forecast.version}"),
     )
-    made: list[Block] = [Table("", head, (), ()), Blank(), _table(forecast, groups, verbose=verbose), Blank()]
+    made: list[Block] = [*parts.decides(decision, forecast.mechanism), Table("", head, (), ()), Blank()]
+    made += [_table(forecast, groups, verbose=verbose), Blank()]
     made += _first(forecast)
     made += _orders(forecast, verbose=verbose)
     made += _placement(forecast)
     made += _repair(forecast)
     if not quiet:
-        notes = tuple(Note(cell(text), settle) for text, settle in assumed)
-        if notes:
-            made += [Blank(), Notes("ASSUMED", notes)]
+        made += [Blank(), *parts.notes(assumed, forecast.start)]
         made.append(KeyValue("more", (cell("-v (all sets) | -o json | gputopo allocate device-plugin -c N", "dim"),),
                              role="dim"))  # fmt: skip
     return tuple(made)
@@ -84,7 +83,7 @@ def _can_get(forecast: Forecast, told: Told, verbose: bool) -> str:
 
 
 def _named(state: State, devices: Iterable[str]) -> str:
-    return set_name([label(state.node, one) for one in devices])
+    return parts.set_name(state.node, devices)
 
 
 def _free(told: Told, groups: Grouping | None) -> str:
@@ -146,6 +145,7 @@ def _orders(forecast: Forecast, *, verbose: bool) -> list[Block]:
     best = forecast.best_order
     trouble = [f"{best.refused} may be refused"] if best.refused else []
     trouble += [f"{best.split} may be split"] if best.split else []
+    trouble = trouble or ["not followed to its end"]
     return [KeyValue("ORDER", (cell(f"none of {tried} is safe; best: {_order(best)} ({', '.join(trouble)})"),))]
 
 

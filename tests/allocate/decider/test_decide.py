@@ -71,7 +71,9 @@ def test_who_decides(asking: KubeObject, on: KubeObject | None, who: str) -> Non
         (node(gpus=None), None, "DRA", True),
         (node(gpus="0"), None, "DRA", True),
         (node(gpus="8"), None, "device plugin", True),
-        (node(gpus=None, version="v1.35.6"), None, "device plugin", True),
+        (node(gpus="0.0"), None, "DRA", True),
+        (node(gpus=None, version="v1.35.6"), None, "DRA", False),  # a kubelet may be older than its scheduler
+        (node(gpus=None, version="v1.35.6"), (1, 35), "device plugin", True),
         (node(gpus=None, version="v1.35.6"), (1, 36), "DRA", True),
         (node(gpus=None, version=""), None, "DRA", False),
         (None, (1, 37), "DRA", False),
@@ -86,6 +88,39 @@ def test_a_device_class_takes_the_resource_over(
     assert (found.who, found.sure) == (who, sure)
 
 
+def device_class(name: str, created: str | None = None) -> KubeObject:
+    metadata = {"name": name, "creationTimestamp": created}
+    return KubeObject({"metadata": metadata, "spec": {"extendedResourceName": "nvidia.com/gpu"}})
+
+
+def test_of_two_classes_the_newer_counts_and_of_equally_old_ones_the_first_by_name() -> None:
+    old, new = device_class("a", "2026-01-01T00:00:00Z"), device_class("b", "2026-02-01T00:00:00Z")
+    for classes in ([old, new], [new, old]):
+        assert decide(pod(), node(gpus="0"), classes).reason.startswith("DeviceClass b ")
+    for classes in ([device_class("a"), device_class("b")], [device_class("b"), device_class("a")]):
+        assert decide(pod(), node(gpus="0"), classes).reason.startswith("DeviceClass a ")
+
+
+def test_every_device_class_has_an_implicit_name() -> None:
+    asking = pod({"deviceclass.resource.kubernetes.io/gpu.nvidia.com": 1})
+    assert (decide(asking, node()).who, decide(asking, node()).sure) == ("DRA", True)
+    assert decide(asking, None, k8s_version=(1, 35)).who == "device plugin"
+
+
+def test_a_node_that_advertises_none_leaves_a_device_class_possible() -> None:
+    found = decide(pod(), node(gpus="0"))
+    assert (found.who, found.sure, found.settled_by) == (
+        "device plugin", False, "--classes, a DeviceClass may take it over",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "other"), [("device-plugin", True), ("kubelet", True), ("koordinator", True), ("hami", False)]
+)
+def test_an_answer_of_another_mechanism_is_a_hypothetical_one(mechanism: str, other: bool) -> None:
+    assert decide(pod(), HAMI_NODE).is_other(mechanism) is other
+
+
 def test_a_device_class_for_another_resource_changes_nothing() -> None:
     other = CLASS._replace(body={**CLASS.body, "spec": {"extendedResourceName": "example.com/gpu"}})
     assert decide(pod(), node(gpus=None), [other]).who == "device plugin"
@@ -94,7 +129,11 @@ def test_a_device_class_for_another_resource_changes_nothing() -> None:
 def test_what_is_not_sure_says_what_would_settle_it() -> None:
     found = decide(None)
     assert not found.sure
-    assert found.line.endswith("(settle it: --pod POD.yaml --node NODE.yaml)")
+    assert (found.line, found.settled_by) == (
+        "device plugin, probably: no Pod or Node object was given", "--pod, --node",
+    )  # fmt: skip
+    assert decide(pod()).settled_by == "--node"
+    assert decide(None, node()).settled_by == "--pod"
     device = KubeObject({"kind": "Device", "metadata": {"name": "n"}})
     assert not decide(pod(), node(), devices=[device]).sure
     assert decide(pod(), node(), devices=[device._replace(body={"metadata": {"name": "other"}})]).sure

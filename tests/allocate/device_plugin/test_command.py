@@ -71,7 +71,7 @@ def test_an_nvswitch_node_gives_the_two_halves_and_says_why(capsys: pytest.Captu
     assert made["outcomesComplete"] is True
     assert any("does not see NVSwitch links" in line for line in made["why"])
     assert [one["rule"] for one in made["findings"]] == ["GT031"]
-    assert made["after"] == {"free": None, "largest": 4}
+    assert made["after"] == {"free": None, "largest": 4, "left": 4}
 
 
 def test_four_numa_nodes_with_gpus_give_six_sets_some_crossing_sockets(capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,8 +97,7 @@ def test_two_taken_gpus_with_totals_and_remedy(capsys: pytest.CaptureFixture[str
         "one of 6 sets, and every one crosses sockets (3+1)",
         "3+1, leaves 2+0 set 90 + rest 20 = 110 6 of 15 ways <- wins by 20",
         "2+2, leaves 1+1 set 80 + rest 10 = 90 9 of 15 ways",
-        "GPU0 freed: only {0,1,2,3}, score 120",
-        "GPU6 freed: only {4,5,6,7}, score 120",
+        "BETTER nothing now GPU0 freed: only {0,1,2,3} GPU6 freed: only {4,5,6,7} score 120 each",
         "plugin v0.20.0",
     ):
         assert said in squeezed
@@ -161,7 +160,7 @@ def test_partitions_need_module_ids(capsys: pytest.CaptureFixture[str]) -> None:
         (["-c", "2", "--in-use", "1", "--must-include", "1"], "not among the free ones: GPU1 (--must-include)", ""),
         (["-c", "1", "--must-include", "1,2"], "2 are required and 1 asked for (--must-include)", ""),
         (["-c", "0"], "-c takes 1 or more, not 0", ""),
-        ([], "how many? -c is missing (-c N)", "gputopo allocate device-plugin -c 4"),
+        ([], "how many? -c is missing", "-c N, or --pod FILE"),
         (["-c", "2", "--available", "1", "--in-use", "2"], "--available and --in-use exclude one another", ""),
         (["-c", "2", "--available", "1,2", "--ordered", "1,3"], "--ordered must hold exactly the free ones", ""),
         (["-c", "2", "--plugin-version", "new"], "no version of the device plugin: 'new' (--plugin-version)", ""),
