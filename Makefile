@@ -53,6 +53,7 @@ replay: $(STAMP)
 	for kind in merge hints allocate admit; do \
 	  $(BIN)/python tests/replay.py kubelet-$$kind $(SHARED)/data/kubelet/$$kind.jsonl; done; \
 	$(BIN)/python tests/replay.py kubelet-admit $(SHARED)/data/kubelet/admit-nondeterministic.jsonl; \
+	$(BIN)/python tests/replay.py dra-cel $(SHARED)/data/dra/golden_cel_k8s1.36.json; \
 	$(BIN)/python tests/replay.py public-reports $(SHARED)/data/public-reports/index.jsonl \
 	  --verbs inspect,allocate; \
 	fi

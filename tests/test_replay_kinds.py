@@ -32,6 +32,7 @@ DATA = {
     "kubelet-hints": "data/kubelet/hints.jsonl",
     "kubelet-allocate": "data/kubelet/allocate.jsonl",
     "kubelet-admit": "data/kubelet/admit.jsonl",
+    "dra-cel": "data/dra/golden_cel_k8s1.36.json",
 }
 
 

@@ -22,8 +22,8 @@ from tests.machines.render_topo import render_topo
 __all__ = ["MACHINES", "PLANTABLE", "SPELLINGS", "planted", "spellings"]
 
 
-def spellings(machine: Machine, directory: Path) -> dict[str, Path]:
-    """Write every spelling that the machine has into `directory`; spelling → path.
+def spellings(machine: Machine, directory: Path, only: str | None = None) -> dict[str, Path]:
+    """Write every spelling that the machine has (or `only` that one) into `directory`; spelling → path.
 
     `sysfs-root` is a folder, `nvml-recording` plain JSON; a machine of the SOC generation has no `topo-mp`.
     """
@@ -37,7 +37,7 @@ def spellings(machine: Machine, directory: Path) -> dict[str, Path]:
         "lscpu": ("lscpu.txt", render_lscpu(machine)),
     }
     paths = {}
-    for spelling in spelled(machine):
+    for spelling in spelled(machine) if only is None else (only,):
         if spelling == "sysfs-root":
             paths[spelling] = directory / "root"
             render_sysfs(machine, paths[spelling])

@@ -23,6 +23,7 @@ KINDS: dict[str, str] = {
     "kubelet-hints": "kubelet_hints",
     "kubelet-allocate": "kubelet_allocate",
     "kubelet-admit": "kubelet_admit",
+    "dra-cel": "dra_cel",
 }
 
 

@@ -1,0 +1,94 @@
+"""Kind `dra-cel`: what Kubernetes' own evaluator said of one selector on one device."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gputopo.cel.devices import Version
+from gputopo.cel.program import CompileError, Device, RuntimeError_, evaluate
+
+COMPARED = frozenset({"matches", "compileError", "runtimeError"})
+IGNORED = {
+    "actualCost": "a measure of the Go program; only the limit is an answer, and that is a runtimeError",
+    "maxCost": "the static estimate of the API server, which no scheduler asks for",
+}
+RELEASE = "1.36"  # of the recorded answers that do not name one
+_PLACE = re.compile(r"ERROR: <input>:(-?\d+):(\d+): (.*)")
+
+
+class CelCase(NamedTuple):
+    name: str
+    expected: dict[str, Any]
+    expression: str
+    device: Device
+    list_types: bool
+    release: str
+
+
+def value_of(attribute: dict[str, Any]) -> Any:
+    """A `{string: x}` of the API as our plain value; None for a type that is not known."""
+    for kind, value in attribute.items():
+        if kind == "version":
+            return Version(value)
+        if kind == "versions":
+            return [Version(one) for one in value]
+        return value
+    return None
+
+
+def device_of(driver: str, device: dict[str, Any]) -> Device:
+    return Device(
+        driver,
+        {name: value_of(attribute) for name, attribute in (device.get("attributes") or {}).items()},
+        {name: capacity["value"] for name, capacity in (device.get("capacity") or {}).items()},
+        bool(device.get("allowMultipleAllocations")),
+    )
+
+
+def cases(path: Path) -> Iterator[CelCase]:
+    """A list of cases, or `{devices, cases}` in which a case names its device."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    devices = document["devices"] if isinstance(document, dict) else {}
+    for case in document["cases"] if isinstance(document, dict) else document:
+        device = case["device"]
+        yield CelCase(
+            case["name"],
+            case["expected"],
+            case["expression"],
+            device_of(case["driver"], devices[device] if isinstance(device, str) else device),
+            case["listTypeAttributes"],
+            case.get("release", RELEASE),
+        )
+
+
+def answer(case: CelCase) -> dict[str, Any]:
+    found = evaluate(case.expression, case.device, case.release, case.list_types)
+    if isinstance(found, CompileError):
+        return {"compileError": found.text}
+    if isinstance(found, RuntimeError_):
+        return {"runtimeError": found.text}
+    return {"matches": found}
+
+
+def kind_and_place(text: str) -> str:
+    """Of a compile error what must agree: the first place, and the words unless they are the parser's own."""
+    first = _PLACE.search(text)
+    if first is None:
+        return text
+    line, column, words = first.groups()
+    return f"{line}:{column} {'Syntax' if words.startswith('Syntax') else words}"
+
+
+def compare(expected: dict[str, Any], got: dict[str, Any]) -> list[str]:
+    differences = []
+    for key in sorted(COMPARED & (expected.keys() | got.keys())):
+        said, answered = expected.get(key), got.get(key)
+        if key == "compileError" and said and answered:
+            said, answered = kind_and_place(said), kind_and_place(answered)
+        if said != answered:
+            differences.append(f"{key}: {said!r} recorded, {answered!r} answered")
+    return differences
