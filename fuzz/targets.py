@@ -77,7 +77,8 @@ def _text_runner(name: str) -> Callable[[bytes, bool], None]:
             sniffed = module.sniff(text)
             records = module.parse(text)
             assert sniffed in (True, False)
-            assert records, "neither records nor a refusal"
+            # A configuration may say nothing; a text that is evidence says something, or is refused.
+            assert records or (format is None and records is not None), "neither records nor a refusal"
             return
         piece = Piece("input", data=text.encode())
         _inspect(piece, None if module.sniff(text) else format)

@@ -83,9 +83,10 @@ def _json(text: str) -> Iterator[tuple[int, Any]]:
 
     if json_is_too_large(text):
         raise Unreadable("JSON of more values than are read at once", None, "give fewer objects at a time")
-    decoder, place = json.JSONDecoder(), 0
+    decoder, place, counted, line = json.JSONDecoder(), 0, 0, 1
     while (place := _blank(text, place)) < len(text):
-        line = text.count("\n", 0, place) + 1
+        line += text.count("\n", counted, place)
+        counted = place
         try:
             body, place = decoder.raw_decode(text, place)
         except json.JSONDecodeError as error:
