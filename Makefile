@@ -54,6 +54,9 @@ replay: $(STAMP)
 	  $(BIN)/python tests/replay.py kubelet-$$kind $(SHARED)/data/kubelet/$$kind.jsonl; done; \
 	$(BIN)/python tests/replay.py kubelet-admit $(SHARED)/data/kubelet/admit-nondeterministic.jsonl; \
 	$(BIN)/python tests/replay.py dra-cel $(SHARED)/data/dra/golden_cel_k8s1.36.json; \
+	$(BIN)/python tests/replay.py dra-scenarios $(SHARED)/data/dra/golden_gpu_scenarios_*.json \
+	  $(SHARED)/data/dra/golden_fuzz_*.json $(SHARED)/data/dra/upstream_allocator_cases_*.json \
+	  $(SHARED)/data/dra/version_differences_*.json; \
 	$(BIN)/python tests/replay.py public-reports $(SHARED)/data/public-reports/index.jsonl \
 	  --verbs inspect,allocate; \
 	fi

@@ -33,6 +33,7 @@ DATA = {
     "kubelet-allocate": "data/kubelet/allocate.jsonl",
     "kubelet-admit": "data/kubelet/admit.jsonl",
     "dra-cel": "data/dra/golden_cel_k8s1.36.json",
+    "dra-scenarios": "data/dra/golden_gpu_scenarios_k8s1.36.json",
 }
 
 

@@ -13,6 +13,7 @@ from gputopo.allocate.sequence.goodness import Goodness
 from gputopo.allocate.state import State
 from gputopo.topology.node import NodeTopology
 
+DRA_RELEASE = (1, 36)
 ALWAYS, SOMETIMES, NEVER = "always", "sometimes", "never"
 
 
@@ -49,6 +50,9 @@ class Comparison(NamedTuple):
 def settings(node: NodeTopology) -> Iterator[Setting]:
     """What `allocate all` asks: each mechanism with its defaults, and with the settings that change its choice."""
     from gputopo.allocate.device_plugin.plugin import DevicePlugin
+    from gputopo.allocate.dra import behaviour
+    from gputopo.allocate.dra.mechanism import Dra
+    from gputopo.allocate.dra.selectors import cel
     from gputopo.allocate.hami import Hami, Pod, Policy
     from gputopo.allocate.hami import from_node as registered
     from gputopo.allocate.hami.pair_scores import of_node
@@ -62,6 +66,7 @@ def settings(node: NodeTopology) -> Iterator[Setting]:
     yield Setting("device-plugin", "policy none", plugin)
     for policy in ("best-effort", "restricted", "single-numa-node"):
         yield Setting("kubelet", policy, KubeletNode(Settings(Release(DEFAULT), policy=policy), plugin))
+    yield Setting("dra", "gpu.nvidia.com", Dra(behaviour.of(DRA_RELEASE), cel(DRA_RELEASE, False)))
     seen = devices_of(node, with_nics=False)
     yield Setting(
         "koordinator", "Prefer",

@@ -217,6 +217,12 @@ def _with(word: str) -> Answer:
     return _listed(word, ((what, "") for what in WITH))
 
 
+def _gates(word: str) -> Answer:
+    from gputopo.allocate.dra.features import GATES
+
+    return _listed(word, ((f"{gate}={value}", "") for gate in GATES for value in ("true", "false")))
+
+
 def _nothing(word: str) -> Answer:
     """A number or a name that only the user knows."""
     return Answer()
@@ -244,6 +250,7 @@ VALUES: dict[str, Callable[[str], Answer]] = {
     "FILE": lambda word: Answer((), 0),
     "DIR": lambda word: Answer((), DIRECTORIES),
     "KEY=VALUE": lambda word: Answer(_starting(word, (("sockets=numa", "Each NUMA node is a socket."),))),
+    "GATE=VALUE": _gates,
     "FILE|NAME": lambda word: Answer((), 0),
     "FILE|hgx": lambda word: Answer(_starting(word, (("hgx", "The partitions of an HGX board."),)), 0),
     **dict.fromkeys(

@@ -18,6 +18,7 @@ def test_every_mechanism_is_asked_with_its_defaults_and_what_changes_its_choice(
     assert asked == [
         ("device-plugin", "policy none"),
         ("kubelet", "best-effort"), ("kubelet", "restricted"), ("kubelet", "single-numa-node"),
+        ("dra", "gpu.nvidia.com"),
         ("koordinator", "Prefer"),
         ("hami", "spread"), ("hami", "binpack"), ("hami", "topology-aware"), ("hami", "spread, numa-bind"),
     ]  # fmt: skip

@@ -24,6 +24,7 @@ KINDS: dict[str, str] = {
     "kubelet-allocate": "kubelet_allocate",
     "kubelet-admit": "kubelet_admit",
     "dra-cel": "dra_cel",
+    "dra-scenarios": "dra_scenarios",
 }
 
 

@@ -11,7 +11,7 @@ from gputopo.allocate.state import State
 from gputopo.reports.blocks import Blank, Block, Cell, Column, KeyValue, Row, Table, cell, level_role
 from gputopo.reports.views import allocate_parts as parts
 
-_SHOWN = 3
+_SHOWN = 2
 _HEADS = ("MECHANISM", "ANSWER", "SOCKETS", "WEAKEST", "BEST SET")
 
 
