@@ -108,7 +108,7 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "lscpu",
         "lscpu",
-        ("NUMA", "CPU(s)", "Socket", '"lscpu"'),
+        ("CPU(s)", "Socket(s)", '"lscpu"'),
         "lscpu, alone or beside other text",
         "sockets, NUMA nodes, CPUs of each node, CPU model",
         "GPUs, NICs, which node belongs to which socket when SNC/NPS is on",

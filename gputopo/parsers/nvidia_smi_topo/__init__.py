@@ -36,7 +36,6 @@ import re
 from gputopo.parsers.nvidia_smi_topo.build import build
 from gputopo.parsers.nvidia_smi_topo.find import Found, Text, find_blocks
 from gputopo.parsers.nvidia_smi_topo.refusals import REFUSALS, find_refusal
-from gputopo.parsers.nvidia_smi_topo.retyped import first_row
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.records import NodeRecords
 
@@ -52,7 +51,14 @@ def sniff(text: str) -> bool:
     """Whether the text could hold a matrix of `topo -m`/`-mp`, or nvidia-smi's reason for none."""
     if "GPU" in text and ("CPU Affinity" in text or _ROW.search(text)):
         return True
-    return any(fragment in text for fragment, _ in REFUSALS) or first_row(text) is not None
+    return any(fragment in text for fragment, _ in REFUSALS) or _retyped(text) is not None
+
+
+def _retyped(text: str) -> tuple[str, int] | None:
+    """Loaded for texts without a matrix only: its patterns take longer to build than a dump to read."""
+    from gputopo.parsers.nvidia_smi_topo.retyped import first_row
+
+    return first_row(text)
 
 
 def parse(text: str) -> tuple[NodeRecords, ...]:
@@ -98,7 +104,7 @@ def _nothing(text: str, found: Found) -> Unreadable:
         return Unreadable(
             f"{wanted}; there is {headers} but no row starts with {found.alone[-1].labels[0]}", line, _NEXT
         )
-    row = first_row(text)
+    row = _retyped(text)
     if row:
         return Unreadable(f"{wanted}; nearest is '{row[0]}', whose label is no GPUn (typed by hand?)", row[1], _NEXT)
     return Unreadable(wanted, None, _NEXT)
