@@ -88,7 +88,8 @@ def _consistent(
     possible: Mapping[Where, tuple[Points, ...]], count: int, groups: Sequence[Open]
 ) -> Iterator[Table]:  # fmt: skip
     """Tables that are an ultrametric in their levels and of one kind of links in each island."""
-    ordered = sorted(groups, key=lambda group: (len(group.choices), group.pairs))
+    # Device after device, so that a choice which no third device allows is found at once.
+    ordered = sorted(groups, key=lambda group: (len(group.choices) > 1, [where[::-1] for where in group.pairs]))
     islands = _islands(possible, count)
     chosen: dict[Where, Points] = {}
     kinds: dict[int, bool] = {}
