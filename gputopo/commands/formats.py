@@ -39,12 +39,13 @@ def command(
 
 
 def _formats() -> list[dict[str, object]]:
-    from gputopo.parsers.formats import FORMATS
+    from gputopo.parsers.formats import BESIDE, FORMATS
 
     return [
-        {"id": row.id, "what": row.what, "get": list(row.get), "tells": row.tells, "cannot": row.cannot}
-        for row in FORMATS
-    ]
+        {"id": row.id, "what": row.what, "get": list(row.get), "tells": row.tells, "cannot": row.cannot,
+         "node": row in FORMATS}
+        for row in (*FORMATS, *BESIDE)
+    ]  # fmt: skip
 
 
 def _samples() -> list[dict[str, object]]:
@@ -55,10 +56,12 @@ def _samples() -> list[dict[str, object]]:
 
 def page() -> str:
     """docs/formats.md."""
-    from gputopo.parsers.formats import FORMATS
+    from gputopo.parsers.formats import BESIDE, FORMATS
 
-    contents = "".join(f"| [`{row.id}`](#{row.id}) | {_escaped(row.what)} |\n" for row in FORMATS)
-    return _HEAD + contents + "".join(_section(row) for row in FORMATS)
+    rows = (*FORMATS, *BESIDE)
+    contents = "".join(f"| [`{row.id}`](#{row.id}) | {_escaped(row.what)} |\n" for row in rows)
+    sections = "".join(_section(row) for row in FORMATS)
+    return _HEAD + contents + sections + _BESIDE + "".join(_section(row) for row in BESIDE)
 
 
 _HEAD = """# Formats
@@ -70,6 +73,13 @@ several formats, and much that is none. `gputopo formats` prints the same.
 
 | id | what it is |
 | --- | --- |
+"""
+
+
+_BESIDE = """
+# Beside a node
+
+No evidence of how a node is wired: `gputopo allocate` reads these beside it, as sources or by options.
 """
 
 

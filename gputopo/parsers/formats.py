@@ -219,10 +219,55 @@ FORMATS: tuple[Format, ...] = (
     ),
 )  # fmt: skip
 
+# No evidence of a node: what `gputopo allocate` reads beside it, as a source or by an option. Not for --as.
+BESIDE: tuple[Format, ...] = (
+    Format(
+        "kube-objects", None, (),
+        "Pod, Node, workloads, ResourceClaim, ResourceSlice, DeviceClass, Device (Koordinator), ConfigMap; JSON too",
+        "who decides, what is asked for, annotations and labels that a scheduler reads", "how the node is wired",
+        get=("kubectl get node NODE -o yaml > node.yaml", "kubectl get pod POD -o yaml > pod.yaml"),
+    ),
+    Format(
+        "kubelet-config", None, (),
+        "the kubelet's configuration: its file, a ConfigMap that holds it, or /configz",
+        "policies of the Topology, CPU and Memory Manager, reserved CPUs and memory", "what is held now",
+        get=("kubectl get --raw /api/v1/nodes/NODE/proxy/configz > configz.json",),
+    ),
+    Format(
+        "kubelet-checkpoint", None, (),
+        "the device manager's kubelet_internal_checkpoint",
+        "which devices running containers hold", "CPUs and memory",
+        get=("sudo cat /var/lib/kubelet/device-plugins/kubelet_internal_checkpoint",),
+    ),
+    Format(
+        "cpu-manager-state", None, (),
+        "the CPU Manager's state file",
+        "which exclusive CPUs running containers hold", "devices and memory",
+        get=("sudo cat /var/lib/kubelet/cpu_manager_state > cpu_manager_state",),
+    ),
+    Format(
+        "memory-manager-state", None, (),
+        "the Memory Manager's state file",
+        "how much memory of each NUMA node nobody has pinned", "devices and CPUs",
+        get=("sudo cat /var/lib/kubelet/memory_manager_state > memory_manager_state",),
+    ),
+    Format(
+        "plugin-config", None, (),
+        "the device plugin's config.yaml, its ConfigMap with a key per node, or a ClusterPolicy",
+        "MIG strategy, sharing, allocation policy, what a container sees", "which GPUs there are",
+        get=("kubectl -n gpu-operator get configmap CONFIG -o yaml > plugin.yaml",),
+    ),
+)  # fmt: skip
+
 # Texts that hold something useful, or that people paste by mistake: (words of which one is in the
-# text, what it is, what to do). None of them is read by this version.
+# text, what it is, what to do). None of them is evidence of a node; those that `allocate` reads say so.
+_ALLOCATE = "gputopo allocate reads it, beside evidence of the node"
 MISSES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("apiVersion: gputopo/",), "gputopo's own YAML", "save it with -o json: JSON can be read back"),
-    (("\napiVersion: ", "apiVersion: v1", '"apiVersion": "'), "a Kubernetes object", ""),
+    (('"policyName"', '"PodDeviceEntries"'), "a state file of the kubelet", _ALLOCATE),
+    (("kind: KubeletConfiguration", '"kubeletconfig"'), "a kubelet's configuration", _ALLOCATE),
+    (("migStrategy:", "timeSlicing:"), "a device plugin's configuration", _ALLOCATE),
+    (("\napiVersion: ", "apiVersion: v1", '"apiVersion": "', "apiVersion: resource.k8s.io"), "a Kubernetes object",
+     _ALLOCATE),
     (("NCCL INFO", "NCCL WARN"), "an NCCL log", ""),
-)
+)  # fmt: skip

@@ -147,7 +147,5 @@ def nearest_miss(text: str) -> str | None:
 def _miss(text: str) -> tuple[str, str] | None:
     for words, what, hint in MISSES:
         if any(word in text for word in words):
-            if what.startswith("the plain"):
-                return f"no topology in this text: it is {what}", "ask for `nvidia-smi topo -m`"
-            return _NOT_YET.format(what), hint
+            return (f"this is {what}: it does not say how a node is wired" if hint else _NOT_YET.format(what)), hint
     return None

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gputopo.reports.blocks import Blank, Block, KeyValue, cell
+from gputopo.reports.blocks import Blank, Block, KeyValue, Text, cell
 
 
 def blocks(rows: Iterable[Mapping[str, Any]]) -> tuple[Block, ...]:
-    """`rows`: id, what, tells, cannot, and get, a list of command lines."""
+    """`rows`: id, what, tells, cannot, get (a list of command lines) and node, whether it is evidence of one."""
     made: list[Block] = []
+    beside = False
     for row in rows:
+        if not row["node"] and not beside:
+            beside = True
+            made += [Blank(), Text(cell("beside a node, for gputopo allocate:", "strong"))]
         made += [
             Blank(),
             KeyValue(row["id"], (cell(row["what"]),)),
