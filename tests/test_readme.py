@@ -58,6 +58,29 @@ def test_the_outputs_in_the_readme_are_the_real_ones() -> None:
         assert text == output(command)
 
 
+CLAIM = """
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaim
+metadata: {name: one}
+spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}
+"""
+SLICES = """
+apiVersion: resource.k8s.io/v1
+kind: DeviceClass
+metadata: {name: gpu.example.com}
+spec: {selectors: [{cel: {expression: "device.driver == 'gpu.example.com'"}}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: node-a-gpus}
+spec:
+  driver: gpu.example.com
+  nodeName: node-a
+  pool: {name: node-a, generation: 1, resourceSliceCount: 1}
+  devices: [{name: gpu-0}]
+"""
+
+
 @pytest.mark.parametrize("arguments", commands(), ids=" ".join)
 def test_a_command_of_the_readme_works(arguments: list[str], tmp_path: Path) -> None:
     """With files of those names: shipped samples stand in for what a reader has."""
@@ -72,6 +95,8 @@ def test_a_command_of_the_readme_works(arguments: list[str], tmp_path: Path) -> 
     subprocess.run(["tar", "cf", "capture.tar.xz", "-C", "host", "sys"], cwd=tmp_path, check=True)
     if "collect" not in arguments:
         subprocess.run(["tar", "czf", "node.tar.gz", "-C", "host", "sys"], cwd=tmp_path, check=True)
+    (tmp_path / "claim.yaml").write_text(CLAIM)
+    (tmp_path / "slices.yaml").write_text(SLICES)
     arguments = [str(tmp_path / "host") if word == "/host" else word for word in arguments]
     with (tmp_path / "topo.txt").open() as text:
         done = subprocess.run(
