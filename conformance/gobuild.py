@@ -38,9 +38,10 @@ class Program(NamedTuple):
 
 GPUALLOCATOR = Program("gpuallocator", "github.com/NVIDIA/go-gpuallocator", "")
 KUBELET = Program("kubelet", "k8s.io/kubernetes", "pkg/kubelet/cm")
+DRA = Program("dra", "k8s.io/dynamic-resource-allocation", "")
 
 # The newest releases that the Go module proxy served when this was written, oldest first.
-RELEASES = {GPUALLOCATOR: ("v0.6.0",), KUBELET: ("v1.36.3", "v1.37.2")}
+RELEASES = {GPUALLOCATOR: ("v0.6.0",), KUBELET: ("v1.36.3", "v1.37.2"), DRA: ("v0.36.6", "v0.37.2")}
 
 
 def go() -> str:

@@ -41,6 +41,26 @@ def kubelet(questions: list[Question], answers: list[Question], version: str) ->
     return {f"{kind}.jsonl": "\n".join(found) + "\n" for kind, found in lines.items()}
 
 
+def dra_scenarios(questions: list[Question], answers: list[Question], version: str) -> dict[str, str]:
+    """Those that were given up after a while have no answer."""
+    release = "1." + version.removeprefix("v0.")
+    cases = [
+        {**question, "release": release, "expected": answer["expected"]}
+        for question, answer in zip(questions, answers) if not answer["timedOut"]
+    ]  # fmt: skip
+    return {"scenarios.json": json.dumps({"cases": cases})}
+
+
+def dra_cel(questions: list[Question], answers: list[Question], version: str) -> dict[str, str]:
+    """Those on which the real evaluator panics have no answer."""
+    release = "1." + version.split(".")[1]
+    cases = [
+        {**question, "release": release, "expected": answer}
+        for question, answer in zip(questions, answers) if "panic" not in answer
+    ]  # fmt: skip
+    return {"expressions.json": json.dumps({"cases": cases, "devices": {}})}
+
+
 def comparable(answer: Question) -> Question:
     """What is expected, without what only some runs show."""
     expect = answer["expect"]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,8 +26,8 @@ from random import Random, SystemRandom
 from typing import Any, NamedTuple
 
 from conformance import gobuild, records
-from conformance.gobuild import GPUALLOCATOR, KUBELET, BuildError, Program
-from conformance.questions import gpuallocator, kubelet_admission, kubelet_devices
+from conformance.gobuild import DRA, GPUALLOCATOR, KUBELET, BuildError, Program
+from conformance.questions import dra_cel, dra_scenarios, gpuallocator, kubelet_admission, kubelet_devices
 
 ROOT = Path(__file__).resolve().parent.parent
 COUNT = 20_000
@@ -50,7 +51,12 @@ MECHANISMS = {
     "kubelet-hints": Mechanism(KUBELET, kubelet_devices.hints, records.kubelet),
     "kubelet-allocate": Mechanism(KUBELET, kubelet_devices.allocate, records.kubelet),
     "kubelet-admit": Mechanism(KUBELET, kubelet_admission.admit, records.kubelet),
+    "dra-scenarios": Mechanism(DRA, dra_scenarios.scenarios, records.dra_scenarios),
+    "dra-cel": Mechanism(DRA, dra_cel.expressions, records.dra_cel),
 }
+
+# What a release of the module looks like, so that one named is asked of its own program.
+_SERIES = {KUBELET: r"v1\.", DRA: r"v0\.\d\d\.", GPUALLOCATOR: r"v0\.\d\."}
 
 
 def ask(executable: Path, questions: list[Question]) -> list[Question]:
@@ -155,7 +161,7 @@ def _all(options: argparse.Namespace, seed: int, folder: Path) -> bool:
 
 
 def _serves(program: Program, version: str) -> bool:
-    return (program is KUBELET) == version.startswith("v1.")
+    return re.match(_SERIES[program], version) is not None
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from conformance import gobuild, records, run
-from conformance.gobuild import GPUALLOCATOR, KUBELET, Program
+from conformance.gobuild import DRA, GPUALLOCATOR, KUBELET, Program
 from tests.replay_kinds import KINDS
 
 ROOT = Path(__file__).parents[1]
@@ -103,6 +103,36 @@ def test_the_kubelet_program_answers_as_recorded(kind: str) -> None:
         if records.comparable(case) != records.comparable(got)
     ]  # fmt: skip
     assert not wrong
+
+
+def test_the_dra_program_answers_as_recorded() -> None:
+    cases = json.loads(recorded("data/dra/golden_fuzz_k8s1.36.json").read_text(encoding="utf-8"))[:60]
+    answers = run.ask(built(DRA), cases)
+    for case, got in zip(cases, answers):
+        for said, now in zip(case["expected"], got["expected"]):
+            assert said["satisfied"] == now["satisfied"]
+            assert said["results"] == now["results"]
+
+
+def test_the_dra_program_evaluates_as_recorded() -> None:
+    cases = json.loads(recorded("data/dra/golden_cel_k8s1.36.json").read_text(encoding="utf-8"))
+    answers = run.ask(built(DRA), cases)
+    for case, got in zip(cases, answers):
+        if "matches" in case["expected"]:
+            assert got == {"matches": case["expected"]["matches"]}
+
+
+def test_dra_questions_hold_every_implementation() -> None:
+    questions = run.draw("dra-scenarios", 300, 5)
+    assert {one["channel"] for one in questions} == {"stable", "incubating", "experimental"}
+    assert any(one["allocatedCapacity"] for one in questions)
+    assert any("DRAListTypeAttributes" in one["features"] for one in questions)
+
+
+def test_a_release_is_asked_of_its_own_program() -> None:
+    series = {"v1.36.3": KUBELET, "v0.36.6": DRA, "v0.6.0": GPUALLOCATOR}
+    for version, program in series.items():
+        assert [one for one in gobuild.RELEASES if run._serves(one, version)] == [program]
 
 
 @pytest.mark.parametrize("name", ["node-DGX-1V", "node-PCIe-8-one-bridge", "alias-n13-14-size2"])

@@ -40,7 +40,7 @@ def as_variable(device: Seen, environment: Environment) -> CelMap:
     attributes: dict[str, dict[str, Any]] = {}
     for name, value in device.attributes.items():
         domain, key = split_name(name, device.driver)
-        attributes.setdefault(domain, {})[key] = _attribute(name, value, environment.list_types)
+        attributes.setdefault(domain, {})[key] = _attribute(name, value, environment.reads_lists)
     capacity: dict[str, dict[str, Any]] = {}
     for name, text in device.capacity.items():
         domain, key = split_name(name, device.driver)
@@ -73,8 +73,8 @@ def _capacity(name: str, text: str) -> Any:
         raise UnsupportedAttribute(f"capacity {name}: {error.text}") from error
 
 
-def _attribute(name: str, value: Any, list_types: bool) -> Any:
-    if isinstance(value, (list, tuple)) and list_types:
+def _attribute(name: str, value: Any, reads_lists: bool) -> Any:
+    if isinstance(value, (list, tuple)) and reads_lists:
         return [_scalar(name, one) for one in value]
     return _scalar(name, value)
 

@@ -32,6 +32,11 @@ class Environment(NamedTuple):
     functions: dict[str, tuple[Overload, ...]]
     macros: frozenset[str]
 
+    @property
+    def reads_lists(self) -> bool:
+        """From 1.37 on whatever the gate says; before, an attribute that is a list fails the selector without it."""
+        return self.list_types or self.minor >= 37
+
 
 # Names that stand for types.
 NAMES: dict[str, Type] = {

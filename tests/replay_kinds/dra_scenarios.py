@@ -56,7 +56,8 @@ def _case(row: dict[str, Any], node: dict[str, Any], recorded: dict[str, Any], k
     channel = row["channel"]
     if key == "expected_1_34":
         gates, channel = _EVERY_GATE_OF_1_34, "experimental"
-    return Case(name, recorded, world(row, node), of(_RELEASES[key], gates, channel))
+    release = tuple(int(part) for part in row["release"].split(".")) if "release" in row else _RELEASES[key]
+    return Case(name, recorded, world(row, node), of(release, gates, channel))
 
 
 def world(row: dict[str, Any], node: dict[str, Any]) -> World:

@@ -56,7 +56,7 @@ def prepare(world: World, pools: Sequence[Pool], selectable: Selectable, how: Be
             if not request.first_available:
                 one = _wanted(world, claim, request.exactly, None, (at, number, 0), pools, selectable, how)
                 wanted[at, number, 0] = one
-                least += one.number
+                least = _added(least, one.number, claim, request, how)
                 continue
             numbers = []
             for place, ask in enumerate(request.first_available):
@@ -64,17 +64,23 @@ def prepare(world: World, pools: Sequence[Pool], selectable: Selectable, how: Be
                 one = _wanted(world, claim, ask, request.name, key, pools, selectable, how)
                 wanted[at, number, place] = one
                 numbers.append(one.number)
-            least += min(numbers)
+            least = _added(least, min(numbers), claim, request, how)
         if least > LIMIT:
             raise Failure("limit", str(least), claim=str(claim))
         made.append(tuple(constraints.of_claim(claim, how)))
     return Prepared(wanted, tuple(made))
 
 
+def _added(least: int, more: int, claim: Claim, request: ClaimRequest, how: Behaviour) -> int:
+    if how.limit_by_request and least + more > LIMIT:
+        raise Failure("limit", str(more), str(least), claim=str(claim), request=request.name)
+    return least + more
+
+
 def _check_gates(claim: Claim, request: ClaimRequest, how: Behaviour) -> None:
     if request.first_available and not how.on(features.LIST):
         raise Failure("feature-off", detail=features.LIST, claim=str(claim), request=request.name)
-    if how.release < (1, 34) or how.on(features.CAPACITY):
+    if not how.capacity_gate or how.on(features.CAPACITY):
         return
     if not request.first_available and request.exactly.capacity is not None:
         raise Failure("feature-off", detail=features.CAPACITY, claim=str(claim), request=request.name)
@@ -121,5 +127,5 @@ def _wanted(
 def _fits(world: World, ask: Ask, one: Candidate, how: Behaviour) -> bool:
     if not how.on(features.CAPACITY):
         return True
-    taken = world.allocated.capacity.get(one.id)
+    taken = world.allocated.capacity.get(one.id) if how.all_in_use_counts else None
     return capacity.shortage(one.device, ask.capacity, [taken] if taken is not None else []) is None

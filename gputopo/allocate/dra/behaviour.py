@@ -1,10 +1,13 @@
 """How the allocator of a release works, its known defects included: one profile per release and implementation.
 
 Source: k8s.io/dynamic-resource-allocation/structured on the branches release-1.32 to release-1.36 and master. What
-is said of 1.32, 1.33 and 1.35 was read, not run; 1.34 was run as its experimental implementation.
+is said of 1.32, 1.33 and 1.35 was read, not run; 1.34 was run as its experimental implementation, 1.36.3, 1.36.6 and
+1.37.2 as all three.
 
     >>> of((1, 36, 2)).counters_leak, of((1, 36)).counters_leak, of((1, 35)).sorted_pools
     (True, False, False)
+    >>> of((1, 36, 3)).counters_by_driver, of((1, 36, 4)).counters_by_driver, of((1, 36, 5)).limit_by_request
+    (False, True, True)
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from typing import NamedTuple
 from gputopo.allocate.dra import features
 from gputopo.errors import GputopoError
 
-NEWEST_PATCH_READ = {(1, 36): 3}
+NEWEST_PATCH_READ = {(1, 36): 6}
 
 
 class Behaviour(NamedTuple):
@@ -27,6 +30,7 @@ class Behaviour(NamedTuple):
     elsewhere_counts: bool  # slices of other nodes are looked at for completeness and counters
     shared_counters_by_node: bool  # slices with counter sets must match the node like others (1.37)
     counters_of_pool: bool  # else of the slice
+    counters_by_driver: bool  # else two drivers' pools of one name share what is left (until 1.36.3)
     counters_leak: bool  # of a device rejected after its counters were reserved
     counters_once: bool  # a shared device that is in use is not charged again
     none_blocks: bool  # taints with effect None or an unknown one block, too
@@ -37,7 +41,10 @@ class Behaviour(NamedTuple):
     capacity_of_wrong_device: bool  # the last check looks at the device of that place in the slice
     binding_last: bool  # pools with binding conditions go last
     config_for_all_empty: bool  # a config of every request is printed without requests
-    names_device: bool  # a runtime error of a selector names the device
+    names_device: bool  # a runtime error of a selector names the device, and of a missing key says what to write
+    limit_by_request: bool  # the limit of devices is looked at, and said, for each request (1.36.5)
+    capacity_gate: bool  # capacity requests without the gate are an error; else they are ignored
+    all_in_use_counts: bool  # All leaves out shared devices that are too full; else they make it fail
 
     def on(self, gate: str) -> bool:
         return gate in self.gates
@@ -52,8 +59,8 @@ class Behaviour(NamedTuple):
 
     @property
     def was_run(self) -> bool:
-        """Whether recorded answers of this implementation exist."""
-        return (self.release == (1, 36) and self.channel != "stable") or self.release == (1, 34)
+        """Whether answers of this implementation were compared: recorded ones, or fresh ones of conformance/."""
+        return self.release >= (1, 36) or self.release == (1, 34)
 
 
 def of(
@@ -79,8 +86,9 @@ def of(
         combinations=new,
         bad_pools_skipped=nearest >= (1, 35),
         elsewhere_counts=nearest >= (1, 35),
-        shared_counters_by_node=nearest >= (1, 37),
+        shared_counters_by_node=nearest >= (1, 37) and which != "stable",
         counters_of_pool=nearest >= (1, 35),
+        counters_by_driver=(*nearest, patch) >= (1, 36, 4),
         counters_leak=nearest < (1, 36) or (nearest == (1, 36) and patch < 3),
         counters_once=nearest >= (1, 35) and which in ("incubating", "experimental"),
         none_blocks=nearest < (1, 35),
@@ -92,6 +100,9 @@ def of(
         binding_last=new or (which == "experimental" and nearest >= (1, 34)),
         config_for_all_empty=nearest >= (1, 37),
         names_device=nearest >= (1, 37),
+        limit_by_request=(*nearest, patch) >= (1, 36, 5),
+        capacity_gate=nearest >= (1, 34) and which != "stable",
+        all_in_use_counts=nearest < (1, 37),
     )
 
 

@@ -1,7 +1,8 @@
 """Shared counters: what is left of every counter of a pool.
 
 Source: checkAvailableCounters and deallocateCountersForDevice of structured/internal/*/allocator_*.go. The key is the
-pool's *name* (up to 1.34 the slice's), so pools of two drivers with one name share their first reader's counters.
+pool's *name* (up to 1.34 the slice's; from 1.36.4 on with the driver's), so pools of two drivers with one name share
+their first reader's counters.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Ledger:
 
     def reserve(self, device: Device, own: Slice, pool: Pool) -> Exhausted | None:
         """Charges the device, unless that overdraws a counter of the pool: then says which."""
-        name = self._name(own)
+        name = self.name(own)
         available = self.available(own, pool)
         consumed = self._consumed.setdefault(name, {})
         self._charge(consumed, device, 1)
@@ -47,16 +48,19 @@ class Ledger:
         return None
 
     def release(self, device: Device, own: Slice) -> None:
-        self._charge(self._consumed.setdefault(self._name(own), {}), device, -1)
+        self._charge(self._consumed.setdefault(self.name(own), {}), device, -1)
 
     def available(self, own: Slice, pool: Pool) -> dict[Key, Number]:
         """Before the claims at hand. Computed once a name."""
-        name = self._name(own)
+        name = self.name(own)
         if name not in self._available:
             self._available[name] = self._left(own, pool)
         return self._available[name]
 
-    def _name(self, own: Slice) -> str:
+    def name(self, own: Slice) -> str:
+        """What counters go by."""
+        if self._how.counters_by_driver:
+            return f"{own.driver}/{own.pool}"
         return own.pool if self._how.counters_of_pool else own.name
 
     def _left(self, own: Slice, pool: Pool) -> dict[Key, Number]:

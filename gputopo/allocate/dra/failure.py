@@ -2,6 +2,10 @@
 
     >>> str(Failure("feature-off", "", "DRAAdminAccess", claim="ns/a", request="r"))
     'claim ns/a, request r: admin access is requested, but the feature is disabled'
+    >>> str(Failure("limit", "33", claim="a"))
+    'claim a: number of requested devices 33 exceeds the claim limit of 32'
+    >>> str(Failure("limit", "2", "31", claim="a", request="r"))
+    'claim a, request r: adding 2 devices exceeds the claim limit of 32, with 31 already accounted for'
     >>> str(Failure("constraint-all", "drv/p/d", claim="a", request="r"))
     'claim a, request r: cannot add device drv/p/d because a claim constraint would not be satisfied'
 """
@@ -17,6 +21,12 @@ _FEATURE = {
     "DRAPrioritizedList": "has subrequests, but the DRAPrioritizedList feature is disabled",
     "DRAConsumableCapacity": "has capacity requests, but the DRAConsumableCapacity feature is disabled",
 }
+
+# EnhanceRuntimeError of k8s.io/dynamic-resource-allocation/cel/errors.go, 1.37.
+_HINT = (
+    ". consider using CEL optional chaining (.? followed by orValue()) "
+    "or guarding the check with has() for optional fields"
+)
 
 
 class Failure(Exception):
@@ -60,7 +70,8 @@ def _cel(one: Failure) -> str:
     whose = f"class {one.device_class}" if one.device_class else f"claim {one.claim}"
     step = "compile" if one.kind == "cel-compile" else "runtime"
     where = f" on device {one.device}" if one.device else ""
-    return f"{whose}: selector #{one.selector}{where}: CEL {step} error: {one.detail}"
+    hint = _HINT if one.device and "no such key:" in one.detail else ""
+    return f"{whose}: selector #{one.selector}{where}: CEL {step} error: {one.detail}{hint}"
 
 
 def _unsupported(one: Failure) -> str:
@@ -87,7 +98,10 @@ _TEXT: dict[str, Callable[[Failure], str]] = {
         f'deviceclasses.resource.k8s.io "{one.subject}" not found'
     ),
     "limit": lambda one: (
-        f"claim {one.claim}: number of requested devices {one.subject} exceeds the claim limit of {LIMIT}"
+        f"{_place(one)}: adding {one.subject} devices exceeds the claim limit of {LIMIT}, "
+        f"with {one.detail} already accounted for"
+        if one.request
+        else f"claim {one.claim}: number of requested devices {one.subject} exceeds the claim limit of {LIMIT}"
     ),
     "pool-updating": lambda one: (
         f"{_place(one)}: asks for all devices, but resource pool {one.subject} is currently being updated"

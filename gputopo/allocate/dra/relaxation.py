@@ -120,7 +120,7 @@ class Relaxation:
             mask ^= lowest
             place = lowest.bit_length() - 1
             own = self._search.lined[place]
-            pools.setdefault(own.slice.pool if self._search.how.counters_of_pool else own.slice.name, []).append(place)
+            pools.setdefault(self._ledger.name(own.slice), []).append(place)
         return sum(self._of_pool(places) for places in pools.values())
 
     def _of_pool(self, places: Sequence[int]) -> int:
