@@ -25,6 +25,7 @@ from gputopo.version import __version__
 VERBS: dict[str, tuple[str, str]] = {
     "inspect": ("gputopo.commands.inspect", "What is on this node, how is it wired, what is odd."),
     "allocate": ("gputopo.commands.allocate", "Which devices would this request get, and why."),
+    "lint": ("gputopo.commands.lint", "What is wrong with this manifest or configuration file."),
     "collect": ("gputopo.commands.collect", "One bundle of evidence, redacted, to be read elsewhere."),
     "explain": ("gputopo.commands.explain", "A rule, or all rules."),
     "formats": ("gputopo.commands.formats", "What can be read, and what each format can tell."),

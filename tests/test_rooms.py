@@ -33,7 +33,7 @@ MORE = {"parsers/recognise.py": {"errors", "evidence"}}
 # A parser's neighbours that are not formats.
 NOT_FORMATS = {
     "unreadable", "limits", "formats", "xml_guard", "lscpu_sockets", "pasted_text", "pci_tree", "pci_ids",
-    "nvidia_smi_values", "amd_tables", "kube_objects", "plugin_config", "kubelet_config",
+    "nvidia_smi_values", "amd_tables", "kube_objects", "manifests", "plugin_config", "kubelet_config",
     "kubelet_state",
 }  # fmt: skip
 THIRD_PARTY = {

@@ -103,16 +103,25 @@ def _blank(text: str, place: int) -> int:
 
 
 def _yaml(text: str) -> Iterator[tuple[int, Any]]:
+    for node, body in yaml_nodes(text):
+        yield node.start_mark.line + 1, body
+
+
+def yaml_nodes(text: str) -> Iterator[tuple[Any, Any]]:
+    """PyYAML's node of each document, which has the places, and its plain data. Raises Unreadable."""
     import yaml
 
     if yaml_is_too_large(text):
         raise Unreadable("YAML of more than 400,000 values", None, "kubectl get -o json, or fewer objects at a time")
-    loader = _loader()(text)
+    try:
+        loader = _loader()(text)
+    except yaml.YAMLError as error:
+        raise Unreadable(f"not YAML: {str(error).splitlines()[0]}") from None
     try:
         while loader.check_node():
             node = loader.get_node()
             line = node.start_mark.line + 1
-            yield line, _Plain(line).checked(loader.construct_document(node))
+            yield node, _Plain(line).checked(loader.construct_document(node))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = error.problem or error.context or "unknown"

@@ -59,6 +59,22 @@ MODULES: dict[str, str] = {
     "GT140": "clocks_throttled",
     "GT141": "ecc_errors",
     "GT142": "gpu_reset_required",
+    "GT300": "manifests.object_refused",
+    "GT301": "manifests.api_version_not_current",
+    "GT302": "manifests.selector_does_not_compile",
+    "GT303": "manifests.attribute_not_published",
+    "GT304": "manifests.comparison_never_true",
+    "GT305": "manifests.version_compared_as_text",
+    "GT306": "manifests.constraint_names_no_request",
+    "GT307": "manifests.too_many_devices",
+    "GT308": "manifests.gpus_below_one_pcie_root",
+    "GT309": "manifests.distinct_attribute_not_kept",
+    "GT310": "manifests.class_for_any_driver",
+    "GT311": "manifests.memory_named_by_its_label",
+    "GT320": "manifests.slice_not_used",
+    "GT330": "manifests.kubelet_does_not_start",
+    "GT340": "manifests.plugin_configuration",
+    "GT350": "manifests.koordinator_table_ignored",
 }
 
 # These have nothing to say unless the node has an observation whose kind begins so: then they need not
@@ -93,7 +109,12 @@ class Rule(Protocol):
 
 
 def name(code: str) -> str:
-    return MODULES[code].replace("_", "-")
+    return MODULES[code].rpartition(".")[2].replace("_", "-")
+
+
+def is_manifest_rule(code: str) -> bool:
+    """Whether it is about manifests (`gputopo lint`), not about a node."""
+    return MODULES[code].startswith("manifests.")
 
 
 def load(code: str) -> Rule:

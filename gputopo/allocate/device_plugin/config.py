@@ -86,6 +86,11 @@ _KNOWN: dict[str, set[str]] = {
 }
 
 
+def keys_of(part: str) -> frozenset[str]:
+    """The keys that the plugin knows in a part of its configuration, `flags.plugin`; of the whole: ""."""
+    return frozenset(_KNOWN.get(part, ()))
+
+
 def read_config(document: Mapping[str, Any]) -> tuple[PluginConfig, tuple[str, ...]]:
     """The configuration and the keys that have no effect. Raises Refused where the plugin would not start."""
     version = document.get("version") or "v1"

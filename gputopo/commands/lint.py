@@ -1,0 +1,125 @@
+"""`gputopo lint FILE...`: what is wrong with a manifest or configuration file, with its line and column."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
+
+import typer
+
+from gputopo.commands import allocate_options, options, output
+from gputopo.errors import GputopoError
+
+if TYPE_CHECKING:
+    from gputopo.rules.manifests.problem import Context
+    from gputopo.terms.manifest import Manifest
+
+_TIMEOUT = 10.0
+Format = Annotated[
+    Literal["text", "json", "sarif", "github"], typer.Option("-o", "--output", help="How to print it.")
+]  # fmt: skip
+Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="YAML or JSON; `-` is standard input.")]
+DriverVersion = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--driver-version", metavar="V", help="Of NVIDIA's DRA driver, e.g. 0.5; none: the newest release."),
+]
+
+
+def command(
+    files: Files,
+    driver_version: DriverVersion = None,
+    k8s_version: allocate_options.K8sVersion = None,
+    form: Format = "text",
+    output_file: options.OutputFile = None,
+    fail_on: options.FailOn = "error",
+    select: options.Select = None,
+    ignore: options.Ignore = None,
+    quiet: options.Quiet = False,
+) -> int:
+    """What is wrong with a manifest: DRA objects, and what configures a kubelet, a device plugin, Koordinator.
+
+    Exit 1: a finding at or above --fail-on. Exit 2: a file that cannot be read, or that no rule knows.
+    """
+    context = _context(driver_version, k8s_version)
+    report = _report(files, context, options.codes(select), options.codes(ignore))
+    output.write(_text(report, form, output_file, quiet), output_file)
+    return int(_fails(report, fail_on))
+
+
+def _context(driver_version: str | None, k8s_version: str | None) -> Context:
+    from gputopo.allocate.dra.published import NEWEST, line_of
+    from gputopo.cel.environment import DEFAULT_RELEASE, environment
+    from gputopo.commands.allocate_dra_objects import driver_line
+    from gputopo.commands.allocate_objects import version_of
+    from gputopo.rules.manifests.problem import Context
+
+    version = version_of(k8s_version)
+    minor = version[1] if version is not None else int(DEFAULT_RELEASE.partition(".")[2])
+    try:
+        environment(f"1.{minor}", False)
+    except ValueError as error:
+        raise GputopoError(f"Kubernetes 1.{minor} was not read: {error}", "--k8s-version", "e.g. 1.36") from None
+    line = driver_line(driver_version)[0] if driver_version is not None else str(line_of(NEWEST))
+    return Context(line, driver_version is not None, minor)
+
+
+def _report(files: Sequence[str], context: Context, select: Sequence[str], ignore: Sequence[str]) -> dict[str, Any]:
+    from gputopo.documents import lint
+    from gputopo.rules.manifests.run import kind_of, known_kinds, run
+
+    known = known_kinds()
+    found: list[lint.Found] = []
+    unknown: list[lint.Unknown] = []
+    names = tuple(dict.fromkeys(files))
+    for file in names:
+        manifests = _manifests(file)
+        strange = [lint.Unknown(file, one.line, kind_of(one)) for one in manifests if kind_of(one) not in known]
+        if len(strange) == len(manifests):
+            one = strange[0]
+            raise GputopoError(f"no rule knows kind {one.kind}", f"{file}:{one.line}", f"known: {_listed(known)}")
+        unknown += strange
+        found += [lint.found(file, one) for one in run(manifests, context, select, ignore)]
+    return lint.encode(names, context, found, unknown)
+
+
+def _manifests(file: str) -> tuple[Manifest, ...]:
+    from gputopo.evidence.reading import read_fd, read_path
+    from gputopo.parsers.manifests import read
+    from gputopo.parsers.unreadable import Unreadable
+
+    data = read_fd(sys.stdin.fileno(), file, _TIMEOUT) if file == "-" else read_path(file, file, _TIMEOUT)
+    try:
+        return read(data.decode("utf-8-sig", "replace"))
+    except Unreadable as error:
+        where = f"{file}:{error.line}" if error.line is not None else file
+        raise GputopoError(error.what, where, error.hint) from error
+
+
+def _listed(known: frozenset[str]) -> str:
+    return ", ".join(sorted(known))
+
+
+def _text(report: dict[str, Any], form: str, file: str | None, quiet: bool) -> str:
+    import json
+
+    if form == "json":
+        return json.dumps(report, indent=2) + "\n"
+    if form == "sarif":
+        from gputopo.reports.sarif import sarif
+
+        return json.dumps(sarif(report), indent=2) + "\n"
+    from gputopo.reports import lint_lines
+
+    if form == "github":
+        return lint_lines.github(report)
+    return lint_lines.text(report, not output.place("never", file)[2], quiet)
+
+
+def _fails(report: dict[str, Any], fail_on: str) -> bool:
+    from gputopo.rules.finding import SEVERITIES
+
+    if fail_on == "never":
+        return False
+    worst = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    return any(one["severity"] in worst for one in report["findings"])

@@ -1,0 +1,65 @@
+"""A LintReport for people and for the machines that read the lines of compilers: FILE:LINE:COLUMN CODE MESSAGE."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gputopo.reports.sanitise import clean
+
+
+def text(report: Mapping[str, Any], ascii_only: bool = False, quiet: bool = False) -> str:
+    """One line a finding, indented below it why and what to do, and the sum at the end."""
+    lines: list[str] = []
+    for one in report["findings"]:
+        place = f"{one['file']}:{one['line']}:{one['column']}"
+        lines.append(f"{place} {one['rule']} {one['severity']}: {one['message']}")
+        if not quiet:
+            lines += [f"    {said}" for said in (one["because"], one["remedy"] and f"instead: {one['remedy']}") if said]
+    if not quiet:
+        lines += [
+            f"{one['file']}:{one['line']}:1 not checked: no rule knows kind {one['kind']}"
+            for one in report["notChecked"]
+        ]
+        lines.append(_sum(report))
+    return "".join(clean(line, ascii_only=ascii_only) + "\n" for line in lines)
+
+
+def _sum(report: Mapping[str, Any]) -> str:
+    counts = {"error": 0, "warning": 0, "info": 0}
+    for one in report["findings"]:
+        counts[one["severity"]] += 1
+    said = [f"{count} {name}{'s' if count != 1 and name != 'info' else ''}" for name, count in counts.items() if count]
+    driver = report["driver"]
+    assumed = ", assumed" if driver["assumed"] else ""
+    basis = f"Kubernetes {report['kubernetes']}, NVIDIA's DRA driver {driver['line']}{assumed}"
+    return f"{', '.join(said) or 'nothing found'} ({basis})"
+
+
+def github(report: Mapping[str, Any]) -> str:
+    """Workflow commands, which GitHub shows beside the lines of a change.
+
+    >>> one = {"file": "a,b.yaml", "line": 2, "column": 3, "rule": "GT301", "severity": "info", "message": "50% x"}
+    >>> print(github({"findings": [{**one, "because": "", "remedy": ""}]}), end="")
+    ::notice file=a%2Cb.yaml,line=2,col=3,title=GT301::50%25 x
+    """
+    level = {"error": "error", "warning": "warning", "info": "notice"}
+    return "".join(
+        f"::{level[one['severity']]} file={_property(one['file'])},line={one['line']},col={one['column']},"
+        f"title={one['rule']}::{_data(said(one))}\n"
+        for one in report["findings"]
+    )
+
+
+def said(one: Mapping[str, Any]) -> str:
+    """A finding in one text."""
+    message: str = one["message"]
+    return message + (f" (instead: {one['remedy']})" if one["remedy"] else "")
+
+
+def _data(value: str) -> str:
+    return clean(value).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(value: str) -> str:
+    return _data(value).replace(":", "%3A").replace(",", "%2C")

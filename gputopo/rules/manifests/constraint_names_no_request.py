@@ -1,0 +1,57 @@
+"""GT306 constraint-names-no-request
+
+What it says
+    A constraint lists a request that the claim does not have.
+
+Why it matters
+    The API server refuses the claim.
+
+What to do
+    Name a request, or an alternative of firstAvailable as `request/alternative`.
+
+When it is silent
+    Every name is that of a request or of an alternative, or the list is empty, which means all requests.
+
+Example
+    >>> from gputopo.parsers.manifests import read
+    >>> from gputopo.rules.manifests.problem import Context
+    >>> [claim] = read('''apiVersion: resource.k8s.io/v1
+    ... kind: ResourceClaim
+    ... metadata: {name: c}
+    ... spec:
+    ...   devices:
+    ...     requests: [{name: gpus, exactly: {deviceClassName: gpu.nvidia.com}}]
+    ...     constraints: [{matchAttribute: resource.kubernetes.io/pcieRoot, requests: [gpu]}]
+    ... ''')
+    >>> [found] = check(claim, Context())
+    >>> found.place, found.message
+    (Place(line=7, column=80), 'the constraint names gpu, and there is no such request')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gputopo.rules.manifests.asks import CLAIMS, asks, constraints
+from gputopo.rules.manifests.problem import Context, Problem, problem
+from gputopo.terms.manifest import Manifest
+
+CODE = "GT306"
+SEVERITY = "error"
+KINDS = CLAIMS
+
+
+def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
+    full = {ask.name for ask in asks(manifest)}
+    known = full | {name.partition("/")[0] for name in full}
+    alternatives = {name.partition("/")[2]: name for name in full if "/" in name}
+    seen: set[object] = set()
+    for limit in constraints(manifest):
+        for place, name in enumerate(limit.requests):
+            path = (*limit.path, "requests", place)
+            if name in known or path in seen:
+                continue
+            seen.add(path)
+            message = f"the constraint names {name}, and there is no such request"
+            remedy = alternatives.get(name) or f"there are {', '.join(sorted(known)) or 'none'}"
+            yield problem(CODE, SEVERITY, manifest, path, message, "", remedy)

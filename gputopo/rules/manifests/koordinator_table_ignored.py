@@ -1,0 +1,68 @@
+"""GT350 koordinator-table-ignored
+
+What it says
+    The annotation gpu-partitions of a Koordinator Device does not decode.
+
+Why it matters
+    koord-scheduler logs "invalid gpu partition table" and goes on without the whole table: pods are then placed by the
+    table it has for the GPU's model, or without one.
+
+What to do
+    Numbers without quotes: `"allocationScore": 1`. Koordinator's own proposals print it as a string.
+
+When it is silent
+    The annotation decodes, or is not there.
+
+Example
+    >>> from gputopo.parsers.manifests import read
+    >>> from gputopo.rules.manifests.problem import Context
+    >>> [own] = read('''apiVersion: scheduling.koordinator.sh/v1alpha1
+    ... kind: Device
+    ... metadata:
+    ...   name: a
+    ...   annotations:
+    ...     scheduling.koordinator.sh/gpu-partitions: |
+    ...       {"1": [{"minors": [0], "allocationScore": "1"}]}
+    ... ''')
+    >>> [(found.place, found.message) for found in check(own, Context())]
+    [(Place(line=7, column=49), 'allocationScore is the string "1", not a number: the whole table is ignored')]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gputopo.allocate.koordinator.table import PARTITIONS, partition_table
+from gputopo.errors import GputopoError
+from gputopo.rules.manifests.problem import Context, Problem, problem
+from gputopo.terms.manifest import Manifest, Path, Place
+
+CODE = "GT350"
+SEVERITY = "error"
+KINDS = ("Device",)
+_PATH: Path = ("metadata", "annotations", PARTITIONS)
+_SCORE = re.compile(r'"allocationscore"\s*:\s*("[^"]*")', re.IGNORECASE)
+
+
+def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
+    metadata = manifest.object.body.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    text = annotations.get(PARTITIONS) if isinstance(annotations, dict) else None
+    if not isinstance(text, str):
+        return
+    try:
+        partition_table(text, "")
+    except GputopoError as error:
+        scores = list(_SCORE.finditer(text))
+        for found in scores:
+            message = f"allocationScore is the string {found[1]}, not a number: the whole table is ignored"
+            place = _place(manifest, text, found.start(1))
+            yield problem(CODE, SEVERITY, manifest, _PATH, message, "", f"write {found[1][1:-1]}", place)
+        if not scores:
+            yield problem(CODE, SEVERITY, manifest, _PATH, error.what, "", error.hint)
+
+
+def _place(manifest: Manifest, text: str, offset: int) -> Place:
+    head = text[:offset]
+    return manifest.inside(_PATH, head.count("\n") + 1, len(head) - head.rfind("\n"))

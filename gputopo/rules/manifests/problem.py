@@ -1,0 +1,47 @@
+"""What a rule over a manifest says, and what it is told of the cluster."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gputopo.allocate.dra import published
+from gputopo.terms.manifest import Manifest, Path, Place
+
+
+class Context(NamedTuple):
+    """`driver`: the line of versions of NVIDIA's DRA driver; `driver_said`: the user named it."""
+
+    driver: str = "0.4"
+    driver_said: bool = False
+    minor: int = 36  # of Kubernetes 1.x
+
+    @property
+    def driver_words(self) -> str:
+        of = "of NVIDIA's DRA driver"
+        return f"version {self.driver} {of}" if self.driver_said else f"the newest release {of}, {published.NEWEST},"
+
+
+class Problem(NamedTuple):
+    rule: str
+    severity: str
+    place: Place
+    path: str  # as kubectl writes it: spec.devices.requests[0].name
+    message: str
+    because: str = ""
+    remedy: str = ""
+
+
+def problem(
+    rule: str, severity: str, manifest: Manifest, path: Path, message: str, because: str = "", remedy: str = "",
+    place: Place | None = None,
+) -> Problem:  # fmt: skip
+    return Problem(rule, severity, place or manifest.at(path), written(path), message, because, remedy)
+
+
+def written(path: Path) -> str:
+    """
+    >>> written(("spec", "requests", 0, "name"))
+    'spec.requests[0].name'
+    """
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".")
