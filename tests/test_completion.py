@@ -51,7 +51,7 @@ def test_a_verb_with_verbs_of_its_own() -> None:
     [
         ([], [*VERBS, "help", "version"]),
         (["ins"], ["inspect"]),
-        (["help", "ex"], ["explain"]),
+        (["help", "ex"], ["export", "explain"]),
         (["help", "explain", ""], []),
         (["--ver"], ["--version", "--verbose"]),
         (["-o", "j"], ["json"]),
@@ -205,7 +205,7 @@ def bash(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bash]:
 @pytest.mark.parametrize(
     ("line", "arguments"),
     [
-        ("gputopo exp", "GOT<explain>"),
+        ("gputopo expl", "GOT<explain>"),
         ("gputopo inspect --outp", "GOT<inspect>GOT<--output>"),  # the longest they share; --output-file is longer
         ("gputopo inspect --mer", "GOT<inspect>GOT<--merge>"),
         ("gputopo inspect -o js", "GOT<inspect>GOT<-o>GOT<json>"),
@@ -302,7 +302,7 @@ def test_kubectl_runs_and_completes_the_plugin(scripts: Path) -> None:
     assert called("kubectl", "gputopo", "explain", "GT11Z", scripts=scripts).returncode == 2
     done = called("kubectl", "__complete", "gputopo", "inspect", "--fail-on", "w", scripts=scripts)
     assert done.stdout.splitlines()[:2] == ["warning", ":4"]
-    done = called("kubectl", "__complete", "gputopo", "ex", scripts=scripts)
+    done = called("kubectl", "__complete", "gputopo", "expl", scripts=scripts)
     assert done.stdout.splitlines()[0] == f"explain\t{VERBS['explain'][1]}"
 
 
@@ -310,7 +310,7 @@ def test_kubectl_runs_and_completes_the_plugin(scripts: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("gputopo exp", ["explain\t" + VERBS["explain"][1]]),
+        ("gputopo expl", ["explain\t" + VERBS["explain"][1]]),
         ("gputopo inspect -o j", ["json"]),
         ("gputopo inspect --output=j", ["--output=json"]),
         ("gputopo inspect sample:hgx-h1", ["sample:hgx-h100"]),
@@ -341,7 +341,7 @@ _files() { print -r -- "files $*"; }
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["exp"], ["explain:" + VERBS["explain"][1], "files "]),
+        (["expl"], ["explain:" + VERBS["explain"][1], "files "]),
         (["inspect", "-o", "j"], ["json"]),
         (["inspect", "sample:hgx-h1"], [r"sample\:hgx-h100"]),
         (["inspect", "--root", ""], ["files -/"]),

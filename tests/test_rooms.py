@@ -22,6 +22,7 @@ MAY: dict[str, set[str]] = {
     "topology": {"terms", "records", "errors"},
     "cel": {"terms", "errors"},
     "allocate": WORDS | {"topology", "cel"},
+    "export": WORDS | {"topology", "allocate"},
     "rules": WORDS | {"records", "topology", "cel", "allocate"},
     "documents": WORDS | {"records", "topology", "allocate", "rules"},
     "reports": WORDS | {"records", "topology", "allocate", "rules", "documents", "inspection"},

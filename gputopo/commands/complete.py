@@ -44,7 +44,7 @@ def answer(words: Sequence[str], stream: TextIO | None) -> int:
 def at_cursor(words: Sequence[str]) -> Answer:
     """What could stand there.
 
-    >>> at_cursor(["ex"])
+    >>> at_cursor(["expl"])
     Answer(items=(('explain', 'A rule, or all rules.'),), directive=0)
     >>> at_cursor(["inspect", "--output", "j"])
     Answer(items=(('json', ''),), directive=4)

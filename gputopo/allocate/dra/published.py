@@ -139,7 +139,7 @@ def _attributes(gpu: Gpu, node: NodeTopology, line: str, root: str | None) -> di
     numbers = {"index": gpu.nvml_index, "minor": gpu.minor, NUMA: numa}
     versions = {
         "cudaComputeCapability": _semver(gpu.compute_capability),
-        "driverVersion": _semver(gpu.driver or (system.driver if system is not None else None)),
+        "driverVersion": _semver(system.driver if system is not None else None),
         "cudaDriverVersion": _semver(system.cuda if system is not None else None),
     }
     found = {key: Attribute("string", value) for key, value in texts.items() if value is not None}
