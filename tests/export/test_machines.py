@@ -27,9 +27,18 @@ from tests.machines.render_nccl_xml import render_nccl_xml
 CHOICES = Choices(node_name="node-a")
 
 
+_KNOWN: dict[int, NodeTopology] = {}  # nodes are frozen, and a sysfs root is thousands of files
+
+
 def node_of(machine: Machine, folder: Path) -> NodeTopology:
-    """From sysfs, NVML and a query for the memory."""
-    paths = spellings(machine, folder)
+    """From sysfs, NVML and a query for the memory; read once."""
+    if id(machine) not in _KNOWN:
+        _KNOWN[id(machine)] = _read(machine, folder)
+    return _KNOWN[id(machine)]
+
+
+def _read(machine: Machine, folder: Path) -> NodeTopology:
+    paths = {one: spellings(machine, folder, only=one)[one] for one in ("sysfs-root", "nvml-recording")}
     query = folder / "query.csv"
     rows = (f"{gpu.number}, {gpu.uuid}, {gpu.pci}, {gpu.memory_bytes >> 20} MiB" for gpu in machine.gpus)
     query.write_text("\n".join(["index, uuid, pci.bus_id, memory.total [MiB]", *rows]) + "\n")
