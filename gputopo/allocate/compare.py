@@ -30,7 +30,7 @@ class Compared(NamedTuple):
     setting: str
     answer: Answer
     gives_best: str | None  # how often one of the best sets that are free now; None: the evidence leaves it open
-    keeps_islands: bool | None  # no outcome breaks an NVLink island; None: there is none, or no outcome
+    keeps_islands: bool | None  # no outcome breaks an NVLink island; None: there is none, or it is not known
     left: int | None  # units free afterwards
 
 
@@ -103,5 +103,5 @@ def _row(one: Setting, state: State, request: Request, goodness: Goodness) -> Co
     elif not any(verdicts) and whole:
         gives = NEVER
     broken = any(islands(state.node, outcome.gpus)[1] for outcome in answer.outcomes)
-    keeps = not broken if state.node.islands.nvlink else None
+    keeps = False if broken else True if whole and state.node.islands.nvlink else None
     return Compared(one.name, one.setting, answer, gives, keeps, len(state.free) - request.size)

@@ -238,7 +238,6 @@ def negated(one: Any) -> bool:
 
 
 # What Go's types can do, by the name of the type: an operator asks before it calls.
-_ARITHMETIC = frozenset({"int", "double"})
 TRAITS: dict[str, frozenset[str]] = {
     "add": frozenset({"bytes", "double", "google.protobuf.Duration", "int", "list", "string", "uint",
                       "google.protobuf.Timestamp"}),

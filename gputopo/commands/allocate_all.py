@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gputopo.allocate.assumed import Assumed
 from gputopo.commands import allocate_objects as given
 from gputopo.commands import allocate_options as shared
 from gputopo.commands import options
+from gputopo.commands.allocate_holdings import assumed as assumed_of
 from gputopo.commands.allocate_holdings import holding
 from gputopo.commands.allocate_place import Place
 from gputopo.commands.allocate_reading import Files, How, Reading, read
@@ -60,11 +62,14 @@ def command(
     if place.is_text:
         from gputopo.reports.views.allocate_all import blocks
 
-        place.show([blocks(one, decision, verbose=verbose, quiet=quiet) for one, decision in made], code)
+        place.show(
+            [blocks(one, decision, _assumed(one, found), verbose=verbose, quiet=quiet) for one, decision in made], code
+        )
     else:
         from gputopo.documents.allocation_comparison import encode, encode_list
 
-        place.print([encode(one, decision) for one, decision in made], encode_list)
+        documents = [encode(one, decision, [said.note for said in _assumed(one, found)]) for one, decision in made]
+        place.print(documents, encode_list)
     return code
 
 
@@ -83,6 +88,19 @@ def _compare(
     free, _ = shared.free_units(node, units, available, in_use)
     state = holding(State(node, units, free), RESOURCE, found.beside.states, given=available or in_use)
     return compare(state, Request(size), tuple(settings(node)))
+
+
+def _assumed(comparison: Comparison, found: Reading) -> tuple[Assumed, ...]:
+    """The releases that are imitated, and what each mechanism took for granted."""
+    versions = dict.fromkeys(f"{row.name} {row.answer.version}" for row in comparison.rows)
+    made = [Assumed(", ".join(versions)), Assumed("no replicas, no MIG, no exclusive CPUs")]
+    made += assumed_of(found.beside.states)
+    if found.beside.plugin_configs or found.beside.kubelet_configs:
+        made.append(Assumed("the configurations given are not looked at here", "gputopo allocate kubelet"))
+    for row in comparison.rows:
+        for note in map(Assumed.of, row.answer.assumptions):
+            made.append(note._replace(text=f"{row.name}: {note.text}"))
+    return tuple(dict.fromkeys(made))
 
 
 def _exit(admitted: list[bool | None]) -> int:

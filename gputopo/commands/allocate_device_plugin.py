@@ -10,6 +10,7 @@ import typer
 from gputopo.commands import allocate_objects as given
 from gputopo.commands import allocate_options as shared
 from gputopo.commands import options
+from gputopo.commands.allocate_holdings import assumed as assumed_of
 from gputopo.commands.allocate_holdings import holding
 from gputopo.commands.allocate_place import Place, exit_code
 from gputopo.commands.allocate_plugin_config import choose, configs_of, label_of, plugin_release
@@ -192,7 +193,7 @@ def _kubelet(
     from gputopo.commands.allocate_otherwise import of_plugin
 
     own, others = of_plugin(report, found, config, version)
-    said = (*(Assumed(note) for note in notes), *own)
+    said = (*(Assumed(note) for note in notes), *own, *assumed_of(found.beside.states))
     return _Beside(assumed(report, said, alone=config is None and not found.beside.kubelet_configs), others)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gputopo.allocate.assumed import Assumed
 from gputopo.errors import GputopoError
 
 if TYPE_CHECKING:
@@ -30,6 +31,13 @@ def holding(state: State, resource: str, states: Sequence[KubeletState], *, give
         elif isinstance(one, DeviceCheckpoint) and given is None:
             state = _devices(state, resource, one)
     return state
+
+
+def assumed(states: Sequence[KubeletState]) -> tuple[Assumed, ...]:
+    """What the answer rests on where such files were read: the kubelet forgets ended pods only now and then."""
+    if not states:
+        return ()
+    return (Assumed("every container in the kubelet's state files still runs", "kubectl get pods, or --in-use SET"),)
 
 
 def _devices(state: State, resource: str, checkpoint: DeviceCheckpoint) -> State:

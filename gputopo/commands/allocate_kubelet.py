@@ -11,6 +11,7 @@ from gputopo.allocate.assumed import Assumed
 from gputopo.commands import allocate_objects as given_objects
 from gputopo.commands import allocate_options as shared
 from gputopo.commands import options
+from gputopo.commands.allocate_holdings import assumed as assumed_of
 from gputopo.commands.allocate_holdings import holding
 from gputopo.commands.allocate_kubelet_options import (
     GPU,
@@ -177,6 +178,7 @@ def _ask(node: NodeTopology, question: _Question, found: Reading) -> _Report:
     mechanism = KubeletNode(settings, plugin if is_asked(release, notes) else None, pod)
     answer = mechanism.answer(state, request)
     decision = found.objects.decision(found.version, node.name, resource)
+    notes += assumed_of(found.beside.states)
     assumed = tuple(dict.fromkeys((*notes, *map(Assumed.of, answer.assumptions))))
     others = otherwise(mechanism, state, request, [policy for policy in POLICIES if policy != settings.policy])
     report = _Report(answer, state, decision, assumed, others=others)

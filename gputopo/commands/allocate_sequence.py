@@ -11,6 +11,7 @@ from gputopo.allocate.assumed import Assumed
 from gputopo.commands import allocate_objects as given
 from gputopo.commands import allocate_options as shared
 from gputopo.commands import options
+from gputopo.commands.allocate_holdings import assumed as assumed_of
 from gputopo.commands.allocate_holdings import holding
 from gputopo.commands.allocate_place import Place
 from gputopo.commands.allocate_plugin_config import plugin_config_of
@@ -87,7 +88,7 @@ def command(
         raise given.shaped(error, found.where) from None
     except Refused as error:
         raise GputopoError(f"the device plugin does not start: {error}", "--plugin-config", "", 1) from error
-    assumed = _assumed(made[0].forecast, config, notes)
+    assumed = (*_assumed(made[0].forecast, config, notes), *assumed_of(found.beside.states))
     if found.beside.kubelet_configs:
         assumed += (Assumed("the kubelet's configuration is not looked at here", "gputopo allocate kubelet"),)
     code = max(_exit(one.forecast) for one in made)

@@ -25,6 +25,7 @@ from gputopo.documents.forms import (
     anything,
     choice,
     cpus,
+    document_schema,
     flag,
     many,
     mapping,
@@ -80,7 +81,7 @@ REQUEST = record(
     Field("resource", text), Field("count", whole, "size"), Field("mustInclude", many(text), "required"),
     Field("cpus", _whole), Field("memoryBytes", _whole, "memory_bytes"),
 )  # fmt: skip
-_assumption = record(
+ASSUMPTION = record(
     NoteAssumption, "Assumption", Field("subjects", many(text)), Field("text", text), Field("source", _text)
 )
 
@@ -118,7 +119,7 @@ _FIELDS: tuple[tuple[str, Form], ...] = (
     ("request", REQUEST), ("admitted", _flag), ("reason", _text), ("message", _text), ("outcomes", many(OUTCOME)),
     ("outcomesComplete", flag), ("families", many(FAMILY)), ("scores", many(_pair_score)), ("best", _best),
     ("claims", many(mapping(anything))), ("nodeSelector", nullable(mapping(anything))), ("why", many(text)),
-    ("after", _after), ("assumptions", many(_assumption)), ("findings", shape.findings),
+    ("after", _after), ("assumptions", many(ASSUMPTION)), ("findings", shape.findings),
 )  # fmt: skip
 
 
@@ -178,16 +179,4 @@ def encode_list(items: Iterable[Document]) -> Document:
 
 def parts() -> tuple[Schema, dict[str, Schema]]:
     """The schema of an Allocation and the definitions it refers to."""
-    defs: dict[str, Schema] = {}
-    for _, form in _FIELDS:
-        defs.update(form.defs)
-    allocation: Schema = {
-        "type": "object",
-        "properties": {
-            "apiVersion": {"const": shape.API_VERSION},
-            "kind": {"const": KIND},
-            **{name: form.schema for name, form in _FIELDS},
-        },
-        "required": ["apiVersion", "kind", *(name for name, _ in _FIELDS)],
-    }
-    return allocation, dict(sorted(defs.items()))
+    return document_schema(shape.API_VERSION, KIND, _FIELDS)

@@ -15,8 +15,9 @@ from gputopo.allocate.compare import ALWAYS, NEVER, SOMETIMES, Compared, Compari
 from gputopo.allocate.decider import Decision
 from gputopo.allocate.outcome import Family, Outcome
 from gputopo.documents import shape
-from gputopo.documents.allocation import FAMILY, OUTCOME, REQUEST, decided, decides_form
-from gputopo.documents.forms import Field, Schema, choice, flag, many, nullable, record, text, whole
+from gputopo.documents.allocation import ASSUMPTION, FAMILY, OUTCOME, REQUEST, decided, decides_form
+from gputopo.documents.forms import Field, Schema, choice, document_schema, flag, many, nullable, record, text, whole
+from gputopo.topology.node import NoteAssumption
 
 KIND, LIST_KIND = "AllocationComparison", "AllocationComparisonList"
 Document = dict[str, Any]
@@ -55,15 +56,16 @@ _would = record(_Would, "Setting", Field("mechanism", text), Field("setting", te
 _FIELDS = (
     ("node", nullable(text)), ("request", REQUEST), ("decides", decides_form), ("free", many(text)),
     ("rows", many(_row)), ("best", _best), ("onEmptyNode", _best), ("would", many(_would)),
+    ("assumptions", many(ASSUMPTION)),
 )  # fmt: skip
 
 
-def encode(comparison: Comparison, decision: Decision) -> Document:
+def encode(comparison: Comparison, decision: Decision, assumptions: Sequence[NoteAssumption]) -> Document:
     values: dict[str, Any] = {
         "node": comparison.state.node.name, "request": comparison.request,
         "decides": decided(decision, "all"), "free": comparison.state.free,
         "rows": [_said(row) for row in comparison.rows], "best": comparison.now, "onEmptyNode": comparison.empty,
-        "would": [_Would(row.name, row.setting) for row in comparison.would],
+        "would": [_Would(row.name, row.setting) for row in comparison.would], "assumptions": assumptions,
     }  # fmt: skip
     return {
         "apiVersion": shape.API_VERSION,
@@ -86,16 +88,4 @@ def _said(row: Compared) -> _Row:
 
 def parts() -> tuple[Schema, dict[str, Schema]]:
     """The schema of an AllocationComparison and the definitions it refers to."""
-    defs: dict[str, Schema] = {}
-    for _, form in _FIELDS:
-        defs.update(form.defs)
-    one: Schema = {
-        "type": "object",
-        "properties": {
-            "apiVersion": {"const": shape.API_VERSION},
-            "kind": {"const": KIND},
-            **{name: form.schema for name, form in _FIELDS},
-        },
-        "required": ["apiVersion", "kind", *(name for name, _ in _FIELDS)],
-    }
-    return one, dict(sorted(defs.items()))
+    return document_schema(shape.API_VERSION, KIND, _FIELDS)

@@ -1,6 +1,6 @@
 """`kind: Forecast`: what a sequence of pods leaves behind.
 
-    events[]:  event start|end, owner, count, refused and split never|sometimes|always, reason, sets and
+    events[]:  event start|end, owner, count, refused and split never|sometimes|always|null, reason, sets and
                splitSets (each stands for those that differ from it only in GPUs wired alike),
                after[]: what is free, by NUMA node, and which NVLink islands are whole, in every state that
                can be; of states that differ only in GPUs wired alike, one
@@ -20,7 +20,19 @@ from gputopo.allocate.sequence.leftover import Leftover, leftover
 from gputopo.allocate.sequence.orders import Order
 from gputopo.allocate.sequence.repair import Restarted
 from gputopo.documents import allocation, shape
-from gputopo.documents.forms import Field, Schema, choice, flag, many, mapping, nullable, record, text, whole
+from gputopo.documents.forms import (
+    Field,
+    Schema,
+    choice,
+    document_schema,
+    flag,
+    many,
+    mapping,
+    nullable,
+    record,
+    text,
+    whole,
+)
 from gputopo.topology.node import NoteAssumption
 
 KIND, LIST_KIND = "Forecast", "ForecastList"
@@ -31,8 +43,8 @@ class _Event(NamedTuple):
     event: str
     owner: str
     size: int | None
-    refused: str
-    split: str
+    refused: str | None
+    split: str | None
     reason: str | None
     sets: tuple[tuple[str, ...], ...]
     split_sets: tuple[tuple[str, ...], ...]
@@ -68,7 +80,7 @@ class _Repair(NamedTuple):
     certain: bool | None
 
 
-_often = choice(NEVER, SOMETIMES, ALWAYS)
+_often = nullable(choice(NEVER, SOMETIMES, ALWAYS))
 _sets = many(many(text))
 _leftover = record(
     Leftover, "Leftover",
@@ -162,16 +174,4 @@ def _repaired(forecast: Forecast) -> _Repair | None:
 
 def parts() -> tuple[Schema, dict[str, Schema]]:
     """The schema of a Forecast and the definitions it refers to."""
-    defs: dict[str, Schema] = {}
-    for _, form in _FIELDS:
-        defs.update(form.defs)
-    forecast: Schema = {
-        "type": "object",
-        "properties": {
-            "apiVersion": {"const": shape.API_VERSION},
-            "kind": {"const": KIND},
-            **{name: form.schema for name, form in _FIELDS},
-        },
-        "required": ["apiVersion", "kind", *(name for name, _ in _FIELDS)],
-    }
-    return forecast, dict(sorted(defs.items()))
+    return document_schema(shape.API_VERSION, KIND, _FIELDS)

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple, NoReturn
 
@@ -46,6 +46,23 @@ class Field(NamedTuple):
     attribute: str = ""  # in the model, where it differs from `name`
     absent: Any = REQUIRED
     terse: bool = False
+
+
+def document_schema(version: str, kind: str, fields: Sequence[tuple[str, Form]]) -> tuple[Schema, dict[str, Schema]]:
+    """The schema of a document whose keys are all there, and the definitions it refers to."""
+    defs: dict[str, Schema] = {}
+    for _, form in fields:
+        defs.update(form.defs)
+    schema: Schema = {
+        "type": "object",
+        "properties": {
+            "apiVersion": {"const": version},
+            "kind": {"const": kind},
+            **{name: form.schema for name, form in fields},
+        },
+        "required": ["apiVersion", "kind", *(name for name, _ in fields)],
+    }
+    return schema, dict(sorted(defs.items()))
 
 
 def bad(path: str, expected: str, value: Any) -> NoReturn:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from gputopo.documents import shape
-from gputopo.documents.forms import Field, Schema, choice, flag, many, record, text, whole
+from gputopo.documents.forms import Field, Schema, choice, document_schema, flag, many, record, text, whole
 from gputopo.rules.finding import SEVERITIES
 from gputopo.rules.manifests.problem import Context, Problem
 
@@ -76,16 +76,4 @@ def encode(files: Sequence[str], context: Context, items: Sequence[Found], unkno
 
 def parts() -> tuple[Schema, dict[str, Schema]]:
     """The schema of a LintReport and the definitions it refers to."""
-    defs: dict[str, Schema] = {}
-    for _, form in _FIELDS:
-        defs.update(form.defs)
-    report: Schema = {
-        "type": "object",
-        "properties": {
-            "apiVersion": {"const": shape.API_VERSION},
-            "kind": {"const": KIND},
-            **{name: form.schema for name, form in _FIELDS},
-        },
-        "required": ["apiVersion", "kind", *(name for name, _ in _FIELDS)],
-    }
-    return report, dict(sorted(defs.items()))
+    return document_schema(shape.API_VERSION, KIND, _FIELDS)

@@ -119,11 +119,6 @@ def _text(tree: Tree, path: str, name: str, where: str) -> Piece | None:
     return Piece(name, data=data, where=where, whole=len(data) < MEMBER_BYTES)
 
 
-def is_record(text: bytes) -> bool:
-    """Whether a text begins with a line of `gputopo collect --stdout`."""
-    return text[:1] == b"{" and MARK.encode() in text[:64]
-
-
 def record_pieces(text: str, name: str) -> Iterator[Piece]:
     """The evidence of every line. Raises GputopoError: a line that is no record, or damaged."""
     several = "\n" in text.strip()

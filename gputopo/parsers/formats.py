@@ -261,13 +261,13 @@ BESIDE: tuple[Format, ...] = (
 
 # Texts that hold something useful, or that people paste by mistake: (words of which one is in the
 # text, what it is, what to do). None of them is evidence of a node; those that `allocate` reads say so.
-_ALLOCATE = "gputopo allocate reads it, beside evidence of the node"
+ALLOCATE = "gputopo allocate reads it, beside evidence of the node"
 MISSES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("apiVersion: gputopo/",), "gputopo's own YAML", "save it with -o json: JSON can be read back"),
-    (('"policyName"', '"PodDeviceEntries"'), "a state file of the kubelet", _ALLOCATE),
-    (("kind: KubeletConfiguration", '"kubeletconfig"'), "a kubelet's configuration", _ALLOCATE),
-    (("migStrategy:", "timeSlicing:"), "a device plugin's configuration", _ALLOCATE),
+    (('"policyName"', '"PodDeviceEntries"'), "a state file of the kubelet", ALLOCATE),
+    (("kind: KubeletConfiguration", '"kubeletconfig"'), "a kubelet's configuration", ALLOCATE),
+    (("migStrategy:", "timeSlicing:"), "a device plugin's configuration", ALLOCATE),
     (("\napiVersion: ", "apiVersion: v1", '"apiVersion": "', "apiVersion: resource.k8s.io"), "a Kubernetes object",
-     _ALLOCATE),
+     ALLOCATE),
     (("NCCL INFO", "NCCL WARN"), "an NCCL log", ""),
 )  # fmt: skip

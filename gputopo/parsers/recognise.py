@@ -20,7 +20,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from gputopo.errors import GputopoError
-from gputopo.parsers.formats import API_GROUP, FORMATS, MISSES, Format
+from gputopo.parsers.formats import ALLOCATE, API_GROUP, FORMATS, MISSES, Format
 from gputopo.parsers.limits import within_limits
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.records import Gap, NodeRecords
@@ -147,5 +147,6 @@ def nearest_miss(text: str) -> str | None:
 def _miss(text: str) -> tuple[str, str] | None:
     for words, what, hint in MISSES:
         if any(word in text for word in words):
-            return (f"this is {what}: it does not say how a node is wired" if hint else _NOT_YET.format(what)), hint
+            said = f"this is {what}: it does not say how a node is wired" if hint == ALLOCATE else _NOT_YET.format(what)
+            return said, hint
     return None

@@ -68,10 +68,6 @@ def support(first: int, second: int) -> int:
     return mask
 
 
-def pair_key(a: int, b: int) -> tuple[int, int]:
-    return (a, b) if a < b else (b, a)
-
-
 def narrow(
     table: list[list[int]], hidden: Iterable[tuple[int, int]]
 ) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]:

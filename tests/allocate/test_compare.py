@@ -59,6 +59,7 @@ def test_some_answers_best_and_some_not(capsys: pytest.CaptureFixture[str]) -> N
     assert rows["device-plugin", "policy none"]["givesBest"] == SOMETIMES
     assert len(rows["device-plugin", "policy none"]["outcomes"]) == 6
     assert document["kind"] == "AllocationComparison"
+    assert any("device-plugin v0.20.0" in one["text"] for one in document["assumptions"])
     assert {"mechanism": "device-plugin", "setting": "policy none"} not in document["would"]
     assert {"mechanism": "kubelet", "setting": "restricted"} in document["would"]
 

@@ -45,6 +45,10 @@ def test_the_checkpoint_says_what_is_in_use(mechanism: str, folder: Path, capsys
     by_option = asked(capsys, mechanism, "sample:hgx-h100", sources[0], "-c", "4", "--in-use", "0,6")
     assert by_file[0] == by_option[0] == 0
     assert by_file[1]["outcomes"] == by_option[1]["outcomes"]
+    runs = "every container in the kubelet's state files still runs"
+    assert [any(runs in one["text"] for one in said[1]["assumptions"]) for said in (by_file, by_option)] == [  # type: ignore[attr-defined]
+        True, False,
+    ]  # fmt: skip
     assert len(by_file[1]["outcomes"]) == 6  # type: ignore[arg-type]
 
 

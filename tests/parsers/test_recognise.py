@@ -84,6 +84,12 @@ def test_what_is_known_but_not_read_yet_is_called_by_name(text: str, said: str) 
     assert caught.value.hint
 
 
+def test_only_what_is_no_evidence_is_said_to_be_none() -> None:
+    assert "does not say how a node is wired" in (nearest_miss("apiVersion: v1\nkind: Pod") or "")
+    own = nearest_miss("apiVersion: gputopo/v1alpha1\nkind: NodeTopology") or ""
+    assert own == "this is gputopo's own YAML, which this version does not read yet"
+
+
 def test_an_unknown_text_is_told_what_was_looked_for() -> None:
     error = unrecognised("meeting at noon")
     assert nearest_miss("meeting at noon") is None

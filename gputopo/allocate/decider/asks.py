@@ -45,10 +45,6 @@ def pod_annotations(pod: KubeObject) -> dict[str, str]:
     return _of_template(pod).annotations
 
 
-def pod_labels(pod: KubeObject) -> dict[str, str]:
-    return _of_template(pod).labels
-
-
 def _of_template(pod: KubeObject) -> KubeObject:
     template = mapping(pod.spec, "template")
     return KubeObject(template, pod.where) if pod.kind != "Pod" and template else pod

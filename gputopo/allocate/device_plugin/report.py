@@ -15,7 +15,7 @@ from gputopo.allocate.device_plugin.plugin import DevicePlugin
 from gputopo.allocate.device_plugin.visible import Visible, visible
 from gputopo.allocate.outcome import Outcome
 from gputopo.allocate.request import Request
-from gputopo.allocate.state import State
+from gputopo.allocate.state import State, physical
 
 _MOST_FREED = 16  # GPUs in use that are tried one by one
 
@@ -66,7 +66,7 @@ def report(
     )  # fmt: skip
     if partitions is not None:
         modules = module_ids(state.node)
-        free = tuple(dict.fromkeys(unit.split("::")[0] for unit in state.free))
+        free = tuple(dict.fromkeys(physical(unit) for unit in state.free))
         made = made._replace(
             modules_unknown=modules is None,
             fits=None if modules is None else tuple(fit(partitions, modules, one.gpus, free) for one in outcomes),

@@ -1,8 +1,9 @@
 """States that differ only in GPUs that are wired alike are one state.
 
 Exchanging two GPUs with the same NUMA nodes, packages and model and the same relation to every third
-GPU changes nothing that a mechanism looks at; neither does exchanging two equal groups of such GPUs,
-as the switches of one socket. So a state is known by *how many* are free in each, not by which.
+GPU changes nothing that the device plugin or the kubelet looks at; neither does exchanging two equal
+groups of such GPUs, as the switches of one socket. So a state is known by *how many* are free in each,
+not by which.
 
     >>> from gputopo.topology.node import Gpu, Pair
     >>> gpus = tuple(Gpu(f"GPU{n}", numa_nodes=(0,)) for n in range(4))

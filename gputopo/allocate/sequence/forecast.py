@@ -19,11 +19,11 @@ FEW_ORDERS = 200  # tried where nobody asked for all of them
 
 
 class Told(NamedTuple):
-    """One event. `refused` and `split`: never, sometimes or always; of an end both are "never"."""
+    """One event. `refused` and `split`: never, sometimes, always, None: not decided; of an end both are "never"."""
 
     event: Event
-    refused: str
-    split: str
+    refused: str | None
+    split: str | None
     sets: tuple[tuple[str, ...], ...]  # that the pod can get, of each kind of state one example
     split_sets: tuple[tuple[str, ...], ...]
     reason: str | None  # of a refusal
@@ -32,7 +32,12 @@ class Told(NamedTuple):
 
     @property
     def troubled(self) -> bool:
-        return (self.refused, self.split) != (NEVER, NEVER)
+        """What the evidence leaves open is no trouble, and no promise either."""
+        return bool({self.refused, self.split} & {SOMETIMES, ALWAYS})
+
+    @property
+    def decided(self) -> bool:
+        return None not in (self.refused, self.split)
 
 
 class Repair(NamedTuple):
@@ -69,7 +74,7 @@ def forecast(answers: Answers, state: State, events: Sequence[Event], *, all_ord
     pods = starts(events)
 
     def good(outcome: Outcome) -> bool:
-        return goodness.is_good(outcome.gpus) is not False
+        return goodness.is_good(outcome.gpus) is True
 
     steps = walk(answers, state, events)
     told = tuple(_told(step, goodness) for step in steps)
@@ -83,27 +88,32 @@ def forecast(answers: Answers, state: State, events: Sequence[Event], *, all_ord
         tried = tuple(judged(answers, state, order, good) for order in found[:most])
     return Forecast(
         answers.mechanism.name, answers.mechanism.version, state, told, first, tried, complete,
-        suiting_sets(state, pods, lambda gpus: goodness.is_good(gpus) is not False) if first is not None else None,
+        suiting_sets(state, pods, lambda gpus: goodness.is_good(gpus) is True) if first is not None else None,
         _repair(answers, state, events, goodness) if first is not None else None,
     )  # fmt: skip
 
 
 def _told(step: Step, goodness: Goodness) -> Told:
-    refused = [fate for fate in step.fates if fate.outcome is None]
+    refused = [fate for fate in step.fates if fate.outcome is None and fate.admitted is False]
+    unknown = any(fate.outcome is None and fate.admitted is not False for fate in step.fates)
     given = [fate for fate in step.fates if fate.outcome is not None]
-    split = [fate for fate in given if goodness.is_good(_gpus(fate)) is False]
+    verdicts = [goodness.is_good(_gpus(fate)) for fate in given]
+    split = [fate for fate, good in zip(given, verdicts) if good is False]
     return Told(
         step.event,
-        _how_often(len(refused), len(step.fates)),
-        _how_often(len(split), len(given)),
+        _how_often(len(refused), len(step.fates), unknown),
+        _how_often(len(split), len(given), unknown or None in verdicts),
         _sets(given), _sets(split),
         next((fate.reason for fate in refused if fate.reason), None),
         step.states, step.complete,
     )  # fmt: skip
 
 
-def _how_often(some: int, all_: int) -> str:
-    return NEVER if not some else ALWAYS if some == all_ else SOMETIMES
+def _how_often(some: int, all_: int, unknown: bool) -> str | None:
+    """`unknown`: in some state it is not known whether it happens."""
+    if not some:
+        return None if unknown else NEVER
+    return ALWAYS if some == all_ and not unknown else SOMETIMES
 
 
 def _gpus(fate: Fate) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ class Fate(NamedTuple):
     """What one request met in one state that can be."""
 
     state: State  # before
-    outcome: Outcome | None  # None: refused, or nothing it can get is known
+    outcome: Outcome | None  # None: refused (`admitted` False), or what it gets is not known
     admitted: bool | None
     reason: str | None = None
 
@@ -94,6 +94,8 @@ def _start(
     for state in states:
         answer = answers.ask(state, start)
         complete = complete and answer.outcomes_complete
+        if answer.admitted is None and not answer.outcomes:
+            complete = False  # what it gets is not known, so neither is what comes after it
         if answer.admitted is not True or not answer.outcomes:
             fates.append(Fate(state, None, answer.admitted, answer.reason))
             after.append(state)
@@ -124,6 +126,3 @@ def bad(step: Step, good: Good) -> tuple[Fate, ...]:
     """What may happen to this request that should not: refused, or a set that is not good."""
     return tuple(fate for fate in step.fates if fate.outcome is None or not good(fate.outcome))
 
-
-def always_bad(step: Step, good: Good) -> bool:
-    return bool(step.fates) and len(bad(step, good)) == len(step.fates)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gputopo.allocate.assumed import Assumed
 from gputopo.allocate.best import Best
 from gputopo.allocate.compare import ALWAYS, NEVER, Compared, Comparison
 from gputopo.allocate.decider import Decision
@@ -16,7 +17,8 @@ _HEADS = ("MECHANISM", "ANSWER", "SOCKETS", "WEAKEST", "BEST SET")
 
 
 def blocks(
-    comparison: Comparison, decision: Decision, *, verbose: bool = False, quiet: bool = False
+    comparison: Comparison, decision: Decision, assumed: Sequence[Assumed] = (), *, verbose: bool = False,
+    quiet: bool = False,
 ) -> tuple[Block, ...]:  # fmt: skip
     state = comparison.state
     made: list[Block] = [*parts.decides(decision, "all"), parts.head(comparison.rows[0].answer, state)]
@@ -26,6 +28,7 @@ def blocks(
     made += [Blank(), Table("", (), columns, tuple(rows), 0), Blank()]
     made += _best(comparison, verbose=verbose)
     if not quiet:
+        made += [Blank(), *parts.notes(assumed, state)]
         made.append(KeyValue("more", (cell("-v (all sets) | -o json | gputopo allocate MECHANISM (why)", "dim"),),
                              role="dim"))  # fmt: skip
     return tuple(made)
@@ -63,11 +66,12 @@ def _sockets(one: Compared) -> Cell:
     if flags == {None}:
         flags = {outcome.cross_numa for outcome in one.answer.outcomes}
         noun = "cross NUMA"
-    if None in flags:
+    if True not in flags and (None in flags or not one.answer.outcomes_complete):
         return cell("?")
     if flags == {False}:
         return cell("one")
-    return cell(noun if flags == {True} else f"can {noun}", "warning")
+    always = flags == {True} and one.answer.outcomes_complete
+    return cell(noun if always else f"can {noun}", "warning")
 
 
 def _weakest(one: Compared) -> Cell:
@@ -78,6 +82,8 @@ def _weakest(one: Compared) -> Cell:
     )
     if not levels or one.answer.admitted is False:
         return ()
+    if not one.answer.outcomes_complete:
+        levels["?"] = None
     first = next(iter(levels))
     return cell(" or ".join(levels), level_role(first) if len(levels) == 1 else "")
 

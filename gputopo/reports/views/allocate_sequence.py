@@ -8,7 +8,7 @@ from gputopo.allocate.assumed import Assumed
 from gputopo.allocate.decider import Decision
 from gputopo.allocate.device_plugin.explain import Grouping, grouping
 from gputopo.allocate.sequence.events import End, Start
-from gputopo.allocate.sequence.forecast import ALWAYS, NEVER, Forecast, Told
+from gputopo.allocate.sequence.forecast import ALWAYS, SOMETIMES, Forecast, Told
 from gputopo.allocate.sequence.leftover import leftover
 from gputopo.allocate.sequence.orders import Order
 from gputopo.allocate.state import State
@@ -65,10 +65,12 @@ def _verdict(told: Told) -> Cell:
         return cell("refused", "error")
     if told.split == ALWAYS:
         return cell("split", "warning")
-    if told.refused != NEVER:
+    if told.refused == SOMETIMES:
         return cell("can be refused", "error")
-    if told.split != NEVER:
+    if told.split == SOMETIMES:
         return cell("can be split", "warning")
+    if not told.decided:
+        return cell("not decided", "warning")
     return cell("ok" if told.complete else "ok so far")
 
 
@@ -114,14 +116,19 @@ def _counts(state: State, groups: Grouping | None) -> str:
 def _first(forecast: Forecast) -> list[Block]:
     first = forecast.first
     if first is None:
+        unsure = next((told.event.owner for told in forecast.told if not told.decided), None)
+        if unsure is not None:
+            how = f"not decided from {unsure} on: the evidence leaves open what it gets, or how good that is"
+            settle = f"settle it: gputopo allocate {forecast.mechanism} -c N says what is missing"
+            return [KeyValue("FIRST", (cell(how, "warning"), cell(settle)))]
         whole = all(told.complete for told in forecast.told)
         text = "nothing goes wrong, whatever is picked" if whole else "nothing found, but not all states were followed"
         return [KeyValue("FIRST", (cell(text),))]
     what = []
-    if first.refused != NEVER:
+    if first.refused in (SOMETIMES, ALWAYS):
         reason = f" ({first.reason})" if first.reason else ""
         what.append(("is refused" if first.refused == ALWAYS else "can be refused") + reason)
-    if first.split != NEVER:
+    if first.split in (SOMETIMES, ALWAYS):
         how = "gets" if first.split == ALWAYS else "can get"
         what.append(f"{how} a set that is worse than the best on an empty node")
     made: list[Block] = [KeyValue("FIRST", (cell(f"{first.event.owner} {' or '.join(what)}"),))]

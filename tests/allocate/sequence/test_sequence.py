@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from itertools import permutations
 
@@ -19,6 +20,7 @@ from gputopo.allocate.sequence.orders import every_order, suiting_sets
 from gputopo.allocate.sequence.repair import repair
 from gputopo.allocate.sequence.walk import Answers, walk
 from gputopo.allocate.state import State
+from gputopo.cli import run
 from gputopo.errors import GputopoError
 from gputopo.evidence.open import open_sources
 from gputopo.inspection import nodes
@@ -195,3 +197,16 @@ def test_requests_that_are_none(text: str, said: str) -> None:
 
 def test_events_in_words() -> None:
     assert parse_events("2, 1,-1") == (Start("pod-1", 2), Start("pod-2", 1), End("pod-1"))
+
+
+def test_what_the_evidence_leaves_open_is_neither_refused_nor_fine(capsys: pytest.CaptureFixture[str]) -> None:
+    """The sample's GPU has no NUMA node in its evidence, and the Topology Manager's hints depend on it."""
+    arguments = ["allocate", "sequence", "sample:single-gpu", "--request", "1,1"]
+    policy = ["--topology-manager-policy", "restricted"]
+    assert run([*arguments, *policy, "-o", "json"]) == 3
+    document = json.loads(capsys.readouterr().out)
+    first = document["events"][0]
+    assert (first["refused"], first["split"]) == (None, None)
+    assert run([*arguments, *policy]) == 3
+    assert "not decided from pod-1 on" in capsys.readouterr().out
+    assert run(arguments) == 1  # without hints the second is refused, whatever the NUMA node is
