@@ -62,19 +62,34 @@ def _repeated(pattern: Repeat, following: int, steps: list[Step], text: str) -> 
         steps.append(Step("split", (inside, outside) if pattern.greedy else (outside, inside)))
         return len(steps) - 1
 
-    entry = following
+    entry, least = following, pattern.least
     if pattern.most is None:
         loop = len(steps)
         steps.append(Step("split"))
-        inside = _compiled(pattern.item, loop, steps, text)
+        entry = inside = _compiled(pattern.item, loop, steps, text)
         steps[loop] = Step("split", (inside, following) if pattern.greedy else (following, inside))
-        entry = loop
+        if least:
+            least -= 1
+        else:
+            # Go writes x* as (x+)? where x can be empty, or the empty round would come before the others (golang/go
+            # issue 46123, regexp/syntax/compile.go star).
+            entry = split(inside, following) if _can_be_empty(pattern.item) else loop
     else:
-        for _ in range(pattern.most - pattern.least):
+        for _ in range(pattern.most - least):
             entry = split(_compiled(pattern.item, entry, steps, text), following)
-    for _ in range(pattern.least):
+    for _ in range(least):
         entry = _compiled(pattern.item, entry, steps, text)
     return entry
+
+
+def _can_be_empty(pattern: Pattern) -> bool:
+    if isinstance(pattern, Sequence):
+        return all(map(_can_be_empty, pattern.items))
+    if isinstance(pattern, Choice):
+        return any(map(_can_be_empty, pattern.items))
+    if isinstance(pattern, Repeat):
+        return pattern.least == 0 or _can_be_empty(pattern.item)
+    return isinstance(pattern, Assert)
 
 
 def search(steps: tuple[Step, ...], text: str, start: int = 0) -> tuple[int, int] | None:

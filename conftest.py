@@ -1,0 +1,10 @@
+"""Tests draw the same examples in every run; `HYPOTHESIS_PROFILE=draw pytest` draws new ones, `make fuzz` does for
+parsers what a test run has no time for."""
+
+import os
+
+from hypothesis import settings
+
+settings.register_profile("same", derandomize=True)
+settings.register_profile("draw", derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
