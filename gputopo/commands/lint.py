@@ -72,8 +72,9 @@ def _report(files: Sequence[str], context: Context, select: Sequence[str], ignor
     found: list[lint.Found] = []
     unknown: list[lint.Unknown] = []
     names = tuple(dict.fromkeys(files))
-    for file in names:
-        manifests = _manifests(file)
+    read = [(file, _manifests(file)) for file in names]
+    context = context._replace(together=tuple(one for _, manifests in read for one in manifests))
+    for file, manifests in read:
         strange = [lint.Unknown(file, one.line, kind_of(one)) for one in manifests if kind_of(one) not in known]
         if len(strange) == len(manifests):
             one = strange[0]

@@ -14,6 +14,7 @@ class Context(NamedTuple):
     driver: str = "0.4"
     driver_said: bool = False
     minor: int = 36  # of Kubernetes 1.x
+    together: tuple[Manifest, ...] = ()  # every manifest that is checked in one go, of all files
 
     @property
     def driver_words(self) -> str:
