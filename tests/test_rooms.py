@@ -17,16 +17,18 @@ MAY: dict[str, set[str]] = {
     "version": set(),
     "terms": set(),
     "records": {"terms"},
+    "holdings": {"terms", "records"},
     "evidence": {"terms", "errors", "version", "sample_files"},
-    "parsers": {"terms", "records"},
+    "parsers": {"terms", "records", "holdings"},
     "topology": {"terms", "records", "errors"},
     "cel": {"terms", "errors"},
     "allocate": WORDS | {"topology", "cel"},
+    "pods": WORDS | {"records", "holdings", "topology"},
     "export": WORDS | {"topology", "allocate"},
-    "rules": WORDS | {"records", "topology", "cel", "allocate"},
-    "documents": WORDS | {"records", "topology", "allocate", "rules"},
-    "reports": WORDS | {"records", "topology", "allocate", "rules", "documents", "inspection"},
-    "inspection": WORDS | {"records", "evidence", "parsers", "topology", "rules", "documents"},
+    "rules": WORDS | {"records", "topology", "cel", "allocate", "pods"},
+    "documents": WORDS | {"records", "topology", "allocate", "pods", "rules"},
+    "reports": WORDS | {"records", "topology", "allocate", "pods", "rules", "documents", "inspection"},
+    "inspection": WORDS | {"records", "holdings", "evidence", "parsers", "topology", "rules", "documents"},
 }
 EVERYTHING = {"cli", "commands", "__init__", "__main__", "sample_files"}
 # The dispatcher takes a piece of evidence and answers with the error that users see.
