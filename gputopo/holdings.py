@@ -48,7 +48,7 @@ class ContainerHolding(NamedTuple):
     container_id: str | None = None  # 64 hex digits
     kind: str | None = None  # init, sidecar, app
     devices: tuple[DeviceHeld, ...] | None = None
-    claims: tuple[tuple[str, str], ...] | None = None  # (name of the pod's claim or of the ResourceClaim, request or "")
+    claims: tuple[tuple[str, str], ...] | None = None  # (the pod's name of a claim, or the claim's own; request or "")
     cpus: CpuSet | None = None  # exclusive ones; empty: it runs in the shared pool
     cpus_allowed: CpuSet | None = None  # what the kernel lets it run on
     memory: tuple[MemoryHeld, ...] | None = None  # assigned by the kubelet
@@ -103,7 +103,7 @@ class DeviceName(NamedTuple):
     space: str
     uuid: str | None = None
     pci: str | None = None
-    index: int | None = None
+    nvml_index: int | None = None
     minor: int | None = None
     name: str | None = None  # of a kernel device
     numa_nodes: tuple[int, ...] | None = None
