@@ -150,7 +150,8 @@ def _check_kind(
     objects: Sequence[KubeObject], kinds: Sequence[str], paths: Sequence[str | None] | None, option: str, what: str
 ) -> None:
     if paths and paths[0] is not None and not any(one.kind in kinds for one in objects):
-        raise GputopoError(f"{option}: no {what} in it", ", ".join(str(path) for path in paths))
+        held = f"it holds {objects[0].kind} at {objects[0].where}" if objects and objects[0].kind else ""
+        raise GputopoError(f"{option}: no {what} in it", ", ".join(str(path) for path in paths), held)
 
 
 def _kind(objects: Iterable[KubeObject], kind: str) -> list[KubeObject]:

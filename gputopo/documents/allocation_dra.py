@@ -45,4 +45,15 @@ def _why_not(report: Report) -> dict[str, Any] | None:
         "devices": [{"device": one.device, "test": one.test, "says": one.says} for one in why.verdicts],
         "groups": [{"attribute": name, "value": value, "devices": number} for name, value, number in why.groups],
         "pools": list(why.pools),
+        "counters": [
+            {
+                "pool": one.pool,
+                "counterSet": one.counter_set,
+                "counter": one.counter,
+                "left": one.left,
+                "devices": one.devices,
+                "most": one.most,
+            }
+            for one in why.counters
+        ],
     }

@@ -116,7 +116,7 @@ def yaml_nodes(text: str) -> Iterator[tuple[Any, Any]]:
     try:
         loader = _loader()(text)
     except yaml.YAMLError as error:
-        raise Unreadable(f"not YAML: {str(error).splitlines()[0]}") from None
+        raise _refused(error, text) from None
     try:
         while loader.check_node():
             node = loader.get_node()
@@ -127,11 +127,18 @@ def yaml_nodes(text: str) -> Iterator[tuple[Any, Any]]:
         what = error.problem or error.context or "unknown"
         raise Unreadable(f"not YAML: {what}", mark.line + 1 if mark else None) from None
     except yaml.YAMLError as error:
-        raise Unreadable(f"not YAML: {str(error).splitlines()[0]}") from None
+        raise _refused(error, text) from None
     except (RecursionError, ValueError, TypeError):
         raise Unreadable("not YAML of a Kubernetes object") from None
     finally:
         loader.dispose()
+
+
+def _refused(error: Exception, text: str) -> Unreadable:
+    """Of a character that YAML does not allow. Its position counts bytes in C, characters in Python."""
+    place = getattr(error, "position", None)
+    line = text.encode("utf-8", "replace").count(b"\n", 0, place) + 1 if isinstance(place, int) else None
+    return Unreadable(f"not YAML: {str(error).splitlines()[0]}", line)
 
 
 def _loader() -> Any:

@@ -57,6 +57,11 @@ class Ledger:
             self._available[name] = self._left(own, pool)
         return self._available[name]
 
+    def left(self, own: Slice, pool: Pool) -> dict[Key, Number]:
+        """After what is charged now."""
+        consumed = self._consumed.get(self.name(own), {})
+        return {key: number - consumed.get(key, 0) for key, number in self.available(own, pool).items()}
+
     def name(self, own: Slice) -> str:
         """What counters go by."""
         if self._how.counters_by_driver:

@@ -16,6 +16,7 @@ from gputopo.allocate.dra.asks import Wanted, prepare
 from gputopo.allocate.dra.behaviour import Behaviour
 from gputopo.allocate.dra.candidates import Candidate, Miss, RequestKey, Selectable, lined_up
 from gputopo.allocate.dra.constraints import AnyConstraint, MatchAttribute, lookup, shown
+from gputopo.allocate.dra.counters_short import Short, counters_short
 from gputopo.allocate.dra.failure import Failure
 from gputopo.allocate.dra.objects import Device, World
 from gputopo.allocate.dra.pools import Pool, gather
@@ -45,6 +46,7 @@ class WhyNot(NamedTuple):
     verdicts: tuple[Verdict, ...]
     groups: tuple[tuple[str, str, int], ...] = ()  # (attribute, value, devices that would do otherwise)
     pools: tuple[str, ...] = ()  # that give nothing, and why
+    counters: tuple[Short, ...] = ()  # that keep the devices which would do alone from being had together
 
     @property
     def fitting(self) -> int:
@@ -106,15 +108,19 @@ def _explained(
     state.selectable = Selectable(world.node, world.claims, selectors, how)
     verdicts: list[Verdict] = []
     groups: list[tuple[str, str, int]] = []
+    short: list[Short] = []
     for place in range(max(1, len(request.first_available))):
         key = (at, number, place)
         wanted = prepared.wanted[key]
-        own = [_verdict(state, key, wanted, one) for one in lined_up(pools)]
+        lined = lined_up(pools)
+        own = [_verdict(state, key, wanted, one) for one in lined]
+        fitting = [one for one, verdict in zip(lined, own) if verdict.test == "fits"]
         groups += _groups(state, key, wanted, own)
+        short += counters_short(state.ledger, fitting, wanted.number)
         prefix = f"{wanted.ask.name}: " if request.first_available else ""
         verdicts += [one._replace(says=prefix + one.says) for one in own]
     least = min(one.number for key, one in prepared.wanted.items() if key[:2] == (at, number))
-    return WhyNot(str(claim), request.name, least, tuple(verdicts), tuple(groups), tuple(_useless(pools)))
+    return WhyNot(str(claim), request.name, least, tuple(verdicts), tuple(groups), tuple(_useless(pools)), tuple(short))
 
 
 def _useless(pools: Sequence[Pool]) -> list[str]:

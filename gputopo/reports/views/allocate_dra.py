@@ -15,6 +15,7 @@ from gputopo.reports.views.allocate_parts import decides
 from gputopo.rules.wording import counted
 
 _SHOWN = 20  # sets
+_VALUES = 3  # of one test, before they are told in one line
 _VERDICTS = 40  # devices
 
 
@@ -137,6 +138,10 @@ def _why_not(why: WhyNot, title: str, verbose: bool) -> list[Block]:
             if attribute.endswith("/pcieRoot") and most == 1:
                 advice = "every GPU has its own PCIe root; one GPU and one NIC per constraint would do"
                 made.append(KeyValue("", (cell(advice),)))
+    for short in why.counters:
+        text = f"counter {short.counter} of {short.counter_set} in pool {short.pool}: {short.left} left,"
+        text += f" enough for {short.most} of these {counted(short.devices, 'device')}"
+        made.append(KeyValue("", (cell(text),)))
     if fits >= why.number and len(made) == 1:
         text = "together they will not do: constraints, counters or the requests after it leave too few at a time"
         made.append(KeyValue("", (cell(text),)))
@@ -150,13 +155,31 @@ def _verdicts(verdicts: Sequence[Verdict], verbose: bool) -> list[Block]:
     for one in verdicts:
         if one.test != "fits":
             by_reason.setdefault(one.says, []).append(one.device)
-    shown = _VERDICTS if not verbose else len(by_reason)
+    lines = list(by_reason.items())
+    if not verbose:
+        lines = _alike_together(lines)
     made: list[Block] = []
-    for reason, devices in list(by_reason.items())[:shown]:
+    for reason, devices in lines[: len(lines) if verbose else _VERDICTS]:
         names = devices if verbose or len(devices) <= 4 else [*devices[:3], f"and {len(devices) - 3} more"]
         made.append(KeyValue("", (cell(f"{', '.join(names)}: {reason}"),)))
-    if len(by_reason) > shown:
-        made.append(KeyValue("", (cell(f"and {len(by_reason) - shown} more reasons (-v)"),)))
+    if len(made) < len(lines):
+        made.append(KeyValue("", (cell(f"and {len(lines) - len(made)} more reasons (-v)"),)))
+    return made
+
+
+def _alike_together(lines: Sequence[tuple[str, list[str]]]) -> list[tuple[str, list[str]]]:
+    """One test that fails with many values is one line with the first of them."""
+    tests: dict[str, list[tuple[str, list[str]]]] = {}
+    for reason, devices in lines:
+        tests.setdefault(reason.partition(": ")[0], []).append((reason, devices))
+    made = []
+    for test, own in tests.items():
+        if len(own) <= _VALUES:
+            made += own
+            continue
+        values = [reason.partition(": ")[2] for reason, _ in own[:_VALUES]]
+        text = f"{test}: {' | '.join(values)} | {len(own) - _VALUES} more values (-v)"
+        made.append((text, [device for _, devices in own for device in devices]))
     return made
 
 

@@ -174,6 +174,26 @@ def crowd(kind: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     return slices, claim("eight", [request("r", 8, selectors=special if kind == "attribute" else [])], *constraints)
 
 
+def test_why_not_names_the_counter_that_is_too_small(put: Any) -> None:
+    """One pool of 100 devices that take 15 of 100 each; ten selectors' values are one line."""
+    each = [{"counterSet": "set", "counters": {"power": {"value": "15"}}}]
+    devices = [device(f"d{at}", root=f"r{at}", consumesCounters=each) for at in range(20)]
+    devices += [device(f"e{at}", root=f"other{at}") for at in range(10)]
+    counters = [{"name": "set", "counters": {"power": {"value": "100"}}}]
+    selector = [{"cel": {"expression": "device.attributes['drv.example.com'].root.startsWith('r')"}}]
+    argv = (
+        "--claim", put("claims", claim("c", [request("r", 8, selectors=selector)])),
+        "--slices", put("slices", slice_("c", [], slices=2, sharedCounters=counters), slice_("s", devices, slices=2)),
+        "--classes", put("classes", {"metadata": {"name": "any"}, "spec": {}}),
+    )  # fmt: skip
+    [short] = document(*argv)["whyNot"]["counters"]
+    assert (short["counter"], short["left"], short["devices"], short["most"]) == ("power", "100", 20, 6)
+    _, text = run(*argv)
+    squeezed = " ".join(text.split())
+    assert "counter power of set in pool drv.example.com/p: 100 left, enough for 6 of these 20 devices" in squeezed
+    assert "7 more values (-v)" in squeezed
+
+
 @pytest.mark.parametrize("kind", ["root", "attribute", "counter", "excluding"])
 def test_a_thousand_devices_are_decided_by_pruning(kind: str, put: Any) -> None:
     slices, asked = crowd(kind)
