@@ -14,17 +14,12 @@ from typing import NamedTuple
 
 from gputopo.allocate.state import physical
 from gputopo.terms.cpu_set import CpuSet
-from gputopo.topology.node import NodeTopology, Pair
+from gputopo.topology.gpu_sets import Sight, Weakest
+from gputopo.topology.node import NodeTopology
+
+__all__ = ["LISTED", "Family", "Outcome", "Viewer", "Weakest"]
 
 LISTED = 200  # outcomes listed one by one; beyond that families only (CONTRACT §3)
-
-
-class Weakest(NamedTuple):
-    """The pair of a set with the fewest NVLinks, and of those the farthest on PCIe."""
-
-    a: str
-    b: str
-    level: str
 
 
 class Outcome(NamedTuple):
@@ -65,9 +60,8 @@ class Viewer:
     """Describes sets of one node; builds its index of pairs once."""
 
     def __init__(self, node: NodeTopology) -> None:
-        self._gpus = {gpu.id: gpu for gpu in node.gpus}
+        self._sight = Sight(node)
         self._of_mig = {mig.uuid: gpu.id for gpu in node.gpus for mig in gpu.mig if mig.uuid}
-        self._pairs = {frozenset((pair.a, pair.b)): pair for pair in node.pairs}
 
     def gpus(self, devices: Sequence[str]) -> tuple[str, ...]:
         """The GPUs behind some units, each once."""
@@ -76,43 +70,4 @@ class Viewer:
 
     def outcome(self, devices: Sequence[str], score: int | None = None, defect: str | None = None) -> Outcome:
         gpus = self.gpus(devices)
-        pairs = [self._pairs.get(frozenset(two)) for two in combinations(gpus, 2)]
-        known = [self._gpus[gpu] for gpu in gpus if gpu in self._gpus]
-        whole = len(known) == len(gpus)
-        packages = [gpu.packages for gpu in known if gpu.packages is not None]
-        numa = [gpu.numa_nodes for gpu in known if gpu.numa_nodes is not None]
-        return Outcome(
-            gpus=gpus,
-            devices=tuple(devices),
-            score=score,
-            packages=_union(packages) if whole and len(packages) == len(known) else None,
-            numa_nodes=_union(numa) if whole and len(numa) == len(known) else None,
-            cross_package=_any([pair and pair.cross_package for pair in pairs]),
-            cross_numa=_any([pair and pair.cross_numa for pair in pairs]),
-            weakest=_weakest(pairs),
-            defect=defect,
-        )
-
-
-def _union(sets: Sequence[tuple[str, ...]] | Sequence[tuple[int, ...]]) -> tuple:  # type: ignore[type-arg]
-    return tuple(sorted({one for members in sets for one in members}))
-
-
-def _any(flags: Sequence[bool | None]) -> bool | None:
-    """True when one is; False when all are known and none is; else unknown."""
-    if any(flags):
-        return True
-    return None if any(flag is None for flag in flags) else False
-
-
-def _weakest(pairs: Sequence[Pair | None]) -> Weakest | None:
-    """`None` for a single GPU, and where an undecided pair could be the weakest."""
-    ranked = []
-    for pair in pairs:
-        if pair is None or pair.level is None or pair.nvlinks is None:
-            return None
-        depth = 0 if pair.nvlinks else -int(pair.pcie) if pair.pcie is not None else None
-        if depth is None:
-            return None
-        ranked.append((pair.nvlinks, depth, Weakest(pair.a, pair.b, pair.level)))
-    return min(ranked, key=lambda one: one[:2])[2] if ranked else None
+        return Outcome(gpus, tuple(devices), score, *self._sight.see(gpus), defect=defect)
