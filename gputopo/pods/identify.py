@@ -1,0 +1,133 @@
+"""Which GPU or NIC of the node a device id means.
+
+An id joins by UUID or PCI address wherever it comes from; an NVML index, a minor number and DRA's `gpu-<minor>` are
+three numberings (facts: k8s-device-plugin deviceIDStrategy, dra-driver-nvidia-gpu deviceinfo.go, CDI names of
+nvidia-ctk). What a ResourceSlice or a CDI specification says of a name comes first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gputopo.holdings import DeviceHeld, DeviceName
+from gputopo.pods.model import Device
+from gputopo.terms.pci_address import PciAddress
+from gputopo.topology.node import NodeTopology
+
+_CLAIM = re.compile(r"=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-(.+)$")  # vendor/claim=<claim's UID>-<device>
+_DRA_GPU = re.compile(r"gpu\.nvidia\.com/[^/]+/gpu-(\d+)(-mig-.+)?$")
+
+
+class _Meant(NamedTuple):
+    gpu: str | None = None
+    nic: str | None = None
+    mig: str | None = None
+    why: str = ""
+
+
+class Names:
+    """What ids of one node mean."""
+
+    def __init__(self, node: NodeTopology, names: Iterable[DeviceName] = ()) -> None:
+        self.node = node
+        self._gpu_by: dict[tuple[str, str], str] = {}
+        self._mig: dict[str, str] = {}
+        self._nic_by: dict[str, str] = {}
+        for gpu in node.gpus:
+            for space, value in (("uuid", gpu.uuid), ("index", gpu.nvml_index), ("minor", gpu.minor), ("pci", gpu.pci)):
+                if value is not None:
+                    self._gpu_by[space, str(value)] = gpu.id
+            self._mig.update({mig.uuid: gpu.id for mig in gpu.mig if mig.uuid})
+        for nic in node.nics or ():
+            for name in (nic.id, nic.device, nic.pci, *nic.netdevs, *nic.members, *nic.aliases):
+                if name:
+                    self._nic_by.setdefault(name, nic.id)
+        self._known = {(name.space, name.id): name for name in names}
+
+    def device(self, held: DeviceHeld) -> Device:
+        """What the node calls it."""
+        id, colons, replica = held.id.partition("::")
+        meant = self._meant(id, held.space)
+        return Device(
+            held.resource, held.id, meant.gpu, meant.nic, meant.mig, replica if colons else None, held.numa_nodes,
+            held.health, "" if meant.gpu or meant.nic else meant.why,
+        )  # fmt: skip
+
+    def _meant(self, id: str, space: str) -> _Meant:
+        known = self._known.get((space, id))
+        if known is not None:
+            found = self._of_name(known)
+            if found is not None:
+                return found
+        if id.startswith("MIG-"):
+            gpu = self._mig.get(id)
+            return _Meant(gpu, mig=id, why="" if gpu else "no GPU of the evidence has this MIG device: nvidia-smi -L")
+        if id.startswith("GPU-"):
+            gpu = self._gpu_by.get(("uuid", id))
+            return _Meant(gpu, why=self._no_uuid())
+        if space in ("index", "minor"):
+            what = "NVML index" if space == "index" else "minor number"
+            return _Meant(self._gpu_by.get((space, id)), why=f"no GPU of the evidence has the {what} {id}")
+        if space in ("pci", "name", "other"):
+            return self._of_place(id)
+        if space == "cdi":
+            return self._of_cdi(id)
+        return self._of_dra(id) if space == "dra" else _Meant(why="not a name of a device of this node")
+
+    def _no_uuid(self) -> str:
+        if not self.node.gpus:
+            return "nothing among the sources names the node's GPUs: nvidia-smi topo -m with -L"
+        if not any(gpu.uuid for gpu in self.node.gpus):
+            return "the node's UUIDs are not in the evidence: nvidia-smi -L"
+        return "no GPU of the node has this UUID"
+
+    def _of_name(self, name: DeviceName) -> _Meant | None:
+        for space, value in (("uuid", name.uuid), ("pci", _pci(name.pci)), ("index", name.nvml_index),
+                             ("minor", name.minor)):  # fmt: skip
+            gpu = self._gpu_by.get((space, str(value))) if value is not None else None
+            if gpu is not None:
+                return _Meant(gpu)
+        for value in (_pci(name.pci), name.name):
+            if value and value in self._nic_by:
+                return _Meant(nic=self._nic_by[value])
+        if name.uuid is not None:
+            return self._meant(name.uuid, "uuid")
+        return None
+
+    def _of_place(self, id: str) -> _Meant:
+        pci = _pci(id)
+        gpu = self._gpu_by.get(("pci", pci)) if pci else None
+        nic = self._nic_by.get(pci or id) or self._nic_by.get(id)
+        return _Meant(gpu, nic if gpu is None else None, why="not a name of a device of this node")
+
+    def _of_cdi(self, id: str) -> _Meant:
+        """vendor/class=name: of the device plugin by UUID, of nvidia-ctk by index or UUID, of DRA by claim."""
+        claim = _CLAIM.search(id)
+        if claim is not None:
+            driver = id.partition("/")[0].removeprefix("k8s.")
+            for space, name in self._known:
+                if space == "dra" and name.startswith(f"{driver}/") and name.endswith(f"/{claim[1]}"):
+                    return self._meant(name, "dra")
+            return self._of_dra(f"{driver}/?/{claim[1]}")
+        kind, _, name = id.partition("=")
+        if name.startswith(("GPU-", "MIG-")):
+            return self._meant(name, "uuid")
+        if kind.endswith("/gpu") and name.isdecimal():
+            return self._meant(name, "index")
+        return _Meant(why="no CDI specification among the sources says which device this is")
+
+    def _of_dra(self, id: str) -> _Meant:
+        """driver/pool/device without its ResourceSlice: NVIDIA's driver numbers by minor."""
+        found = _DRA_GPU.match(id)
+        if found is None:
+            return _Meant(why="which device it is stands in its ResourceSlice, which is not among the sources")
+        gpu = self._gpu_by.get(("minor", found[1]))
+        why = f"gpu-{found[1]} counts minor numbers; which GPU has it is said by its ResourceSlice or nvidia-smi -q"
+        return _Meant(gpu, mig=id if found[2] and gpu else None, why=why)
+
+
+def _pci(text: str | None) -> str | None:
+    found = PciAddress.parse(text) if text else None
+    return str(found) if found is not None else None

@@ -1,0 +1,204 @@
+"""One node and all that sources say is held on it, as one `Held`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gputopo.holdings import MemoryHeld, PodRecord
+from gputopo.pods.devices import Chosen, choose
+from gputopo.pods.identify import Names
+from gputopo.pods.kinds import INIT, Kind, kinds
+from gputopo.pods.live import living
+from gputopo.pods.model import Container, Device, Held, Pod
+from gputopo.pods.owners import owner_sets
+from gputopo.pods.placed import NOWHERE, numa_of_cpus, packages_of_cpus, placed
+from gputopo.pods.same import Group, group
+from gputopo.pods.spoken import Said, Spoken, order
+from gputopo.pods.unclaimed import unclaimed
+from gputopo.terms.cpu_set import CpuSet
+from gputopo.topology.gpu_sets import Sight
+from gputopo.topology.node import Conflict, NodeTopology, NoteAssumption, NoteUnknown, Value
+
+
+def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) -> Held:
+    """`spoken`: of this node only. Sources come in any order; the answer does not depend on it."""
+    spoken = sorted(spoken, key=lambda one: order(one.source.format))
+    sight = Sight(node)
+    names = Names(node, [each for one in spoken for each in one.records.names])
+    grouped = group(spoken)
+    groups, stale = living(grouped.groups, grouped.pods, spoken)
+    groups = [*groups, *unclaimed(groups, spoken)]
+    claims = [(one, claim) for one in spoken for claim in one.records.claims]
+    titles = [_title(one) for one in groups]
+    chosen = [choose(one, names, claims, title) for one, title in zip(groups, titles)]
+    own_kinds = kinds(groups, [frozenset(device.id for device in one.devices) for one in chosen])
+    policies = _policies(spoken)
+    shared = _says_shared(spoken)
+    built = [
+        _container(one, what, kind, sight, names, shared) for one, what, kind in zip(groups, chosen, own_kinds)
+    ]  # fmt: skip
+    conflicts = [each for one in chosen for each in one.conflicts]
+    conflicts += [each for one, title in zip(groups, titles) for each in _cpu_conflicts(one, title)]
+    containers = tuple(one for one in built if _worth(one))
+    pods = _pods(containers, grouped.pods, sight)
+    held = tuple(dict.fromkeys(gpu for one in containers for gpu in one.placed.gpus or ()))
+    free, free_notes = _free(node, names, containers, spoken)
+    return Held(
+        name=name or node.name,
+        node=node,
+        sources=tuple(one.source for one in spoken),
+        containers=containers,
+        pods=pods,
+        owners=owner_sets(pods, containers, sight),
+        held=tuple(sorted(held, key=[gpu.id for gpu in node.gpus].index)) if node.gpus else held,
+        free=free,
+        policies=policies,
+        fake=next((one.records.fake for one in spoken if one.records.fake), ""),
+        rejected=_rejected(grouped.pods),
+        past=bool(spoken) and all(one.records.past for one in spoken),
+        conflicts=tuple(dict.fromkeys(conflicts)) if conflicts else (),
+        unknown=_unresolved(containers),
+        assumptions=(*grouped.assumptions, *_kind_notes(containers), *stale, *free_notes),
+    )
+
+
+def _title(one: Group) -> str:
+    pod = f"{one.namespace or '?'}/{one.pod}" if one.pod else f"pod {one.uid}" if one.uid else "process"
+    return f"{pod}/{one.name}" if one.name else pod
+
+
+def _container(
+    own: Group, chosen: Chosen, kind: Kind, sight: Sight, names: Names, shared: bool
+) -> Container:  # fmt: skip
+    cpus, pool = _cpus(own.said, shared)
+    node = names.node
+
+    def first(field: str) -> object:
+        return next((got for one in own.said if (got := getattr(one.holding, field)) is not None), None)
+
+    memory: tuple[MemoryHeld, ...] | None = first("memory")  # type: ignore[assignment]
+    pages: tuple[MemoryHeld, ...] | None = first("pages")  # type: ignore[assignment]
+    allowed: CpuSet | None = first("cpus_allowed")  # type: ignore[assignment]
+    nodes: tuple[int, ...] | None = first("mems_allowed")  # type: ignore[assignment]
+    visible: tuple[str, ...] | None = first("visible")  # type: ignore[assignment]
+    return Container(
+        own.namespace, own.pod, own.uid, own.name, kind.kind, kind.basis, chosen.devices,
+        placed(chosen.devices, sight), cpus, pool, numa_of_cpus(node, cpus), packages_of_cpus(node, cpus),
+        memory or None, pages, allowed, nodes, visible, chosen.uses,
+        tuple(sorted({pid for one in own.said for pid in one.holding.pids})), chosen.given,
+        tuple(dict.fromkeys(one.source.id for one in own.said)),
+    )  # fmt: skip
+
+
+def _cpus(said: Iterable[Said], shared: bool) -> tuple[CpuSet | None, str | None]:
+    words = [one.holding.cpus for one in said if one.holding.cpus is not None]
+    if any(words):
+        return next(one for one in words if one), "exclusive"
+    return None, "shared" if words or shared else None
+
+
+def _says_shared(spoken: Iterable[Spoken]) -> bool:
+    """Whether a source lists every exclusive CPU, so that who is not in it runs in the shared pool."""
+    return any(one.source.format in ("cpu-manager-state", "podresources") for one in spoken)
+
+
+def _cpu_conflicts(own: Group, title: str) -> Iterable[Conflict]:
+    words = [(one, one.holding.cpus) for one in own.said if one.holding.cpus]
+    if len({str(cpus) for _, cpus in words}) > 1:
+        values = tuple(Value(str(cpus), one.source.id) for one, cpus in words)
+        yield Conflict((title,), "cpus", values[0].value, values)
+
+
+def _worth(one: Container) -> bool:
+    """Whether it holds or uses anything that the audit is about."""
+    return bool(one.devices or one.uses or one.cpus or one.memory)
+
+
+def _policies(spoken: Iterable[Spoken]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in spoken:
+        for what, policy in one.records.policies:
+            found.setdefault(what, policy)
+    return found
+
+
+def _pods(containers: Sequence[Container], records: dict[str, PodRecord], sight: Sight) -> tuple[Pod, ...]:
+    places: dict[tuple[str, ...], list[int]] = {}
+    for at, one in enumerate(containers):
+        if one.uid or one.pod:
+            places.setdefault((one.uid or "", one.namespace or "", one.pod or ""), []).append(at)
+    found = []
+    for (uid, namespace, name), own in places.items():
+        record = records.get(uid) or records.get(f"{namespace}/{name}")
+        devices = _handed_on([containers[at] for at in own])
+        found.append(
+            Pod(
+                namespace or None,
+                name or None,
+                uid or None,
+                tuple(own),
+                placed(devices, sight),
+                record.owners if record else (),
+                record.phase if record else None,
+                (record.admitted or record.started) if record else None,
+            )
+        )
+    return tuple(found)
+
+
+def _handed_on(containers: Sequence[Container]) -> list[Device]:
+    """The devices of a pod that runs: those of its app and sidecar containers, each once; an init container's where
+    nothing else holds any."""
+    running = [one for one in containers if one.kind != INIT and one.given] or [one for one in containers if one.given]
+    return list(dict.fromkeys(device for one in running or containers for device in one.devices))
+
+
+def _rejected(records: dict[str, PodRecord]) -> tuple[Pod, ...]:
+    own = {id(one): one for one in records.values() if one.rejected is not None}
+    return tuple(
+        Pod(one.namespace, one.name, one.uid, (), NOWHERE, one.owners, one.phase, one.admitted, one.rejected)
+        for one in own.values()
+    )
+
+
+def _free(
+    node: NodeTopology, names: Names, containers: Sequence[Container], spoken: Sequence[Spoken]
+) -> tuple[tuple[str, ...] | None, list[NoteAssumption]]:
+    """GPUs that nothing holds; without a topology those of the kubelet's ids. None where no source lists them."""
+    taken = {device.gpu or device.id.partition("::")[0] for one in containers for device in one.devices}
+    taken |= {gpu for one in containers for gpu in one.uses or ()}
+    notes = []
+    if not any(one.records.containers_complete for one in spoken):
+        names_of = ", ".join(dict.fromkeys(one.source.name for one in spoken))
+        text = f"nothing holds a GPU that is not in {names_of or 'the sources'}"
+        notes.append(NoteAssumption((), text, None))
+    if node.gpus:
+        return tuple(gpu.id for gpu in node.gpus if gpu.id not in taken), notes
+    for one in spoken:
+        if one.records.allocatable is not None:
+            devices = [names.device(each) for each in one.records.allocatable]
+            ids = [each.gpu or each.id.partition("::")[0] for each in devices if each.is_gpu]
+            return tuple(sorted({each for each in ids if each not in taken})), notes
+    return None, []
+
+
+def _unresolved(containers: Sequence[Container]) -> tuple[NoteUnknown, ...]:
+    reasons: dict[str, list[str]] = {}
+    for one in containers:
+        for device in one.devices:
+            if device.unresolved and device.is_gpu:
+                reasons.setdefault(device.unresolved, []).append(device.id)
+    return tuple(NoteUnknown(tuple(dict.fromkeys(ids)), "gpu", *_settled(reason)) for reason, ids in reasons.items())
+
+
+def _settled(reason: str) -> tuple[str, str]:
+    head, _, settles = reason.partition(": ")
+    return head, settles
+
+
+def _kind_notes(containers: Sequence[Container]) -> list[NoteAssumption]:
+    return [
+        NoteAssumption((one.title,), f"{one.title} is an {one.kind} container: {one.kind_basis}", None)
+        for one in containers
+        if one.kind is not None and one.kind_basis
+    ]

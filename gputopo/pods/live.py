@@ -1,0 +1,61 @@
+"""Which containers still are: those of pods that ended are left out where the live pods are known.
+
+The kubelet forgets a pod's devices only when it next allocates or lists, so its checkpoint names pods that are gone
+(kubernetes/kubernetes#137010). Its own podresources answer, since 1.34, and a list of the node's pods tell which live.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gputopo.holdings import PodRecord
+from gputopo.pods.same import Group
+from gputopo.pods.spoken import Spoken
+from gputopo.topology.node import NoteAssumption
+
+_ENDED = ("Succeeded", "Failed")
+_MAY_BE_STALE = ("kubelet-checkpoint", "cpu-manager-state", "memory-manager-state", "dra-manager-state")
+
+
+def living(
+    groups: Sequence[Group], pods: dict[str, PodRecord], spoken: Sequence[Spoken]
+) -> tuple[list[Group], list[NoteAssumption]]:
+    """(the containers of live pods, what is assumed or was left out)"""
+    listed = [one for one in spoken if one.records.pods_complete]
+    uids = {pod.uid for one in listed for pod in one.records.pods or () if pod.phase not in _ENDED}
+    names = {(pod.namespace, pod.name) for one in listed for pod in one.records.pods or () if pod.phase not in _ENDED}
+    kept: list[Group] = []
+    gone: dict[str, str] = {}
+    doubtful = False
+    for one in groups:
+        record = pods.get(one.uid or "") or pods.get(f"{one.namespace or ''}/{one.pod}")
+        if record is not None and record.phase in _ENDED:
+            if not all(said.source.format == "kube-objects" for said in one.said):
+                gone[one.uid or f"{one.namespace}/{one.pod}"] = f"its phase is {record.phase}"
+            continue
+        only_files = all(said.source.format in _MAY_BE_STALE for said in one.said)
+        if only_files and listed and one.uid not in uids and (one.namespace, one.pod) not in names:
+            if one.uid and _has_uids(listed):
+                gone[one.uid] = "no live pod has this UID"
+                continue
+            if not _is_init(one, groups):
+                gone[one.uid or "?"] = "the kubelet's list of live pods has no such container"
+                continue
+        doubtful = doubtful or (only_files and not listed)
+        kept.append(one)
+    notes = [NoteAssumption((uid,), f"pod {uid} has ended and holds nothing: {why}", None) for uid, why in gone.items()]
+    if doubtful:
+        text = "every container in the kubelet's files still runs; it may be stale: kubectl get pods, or podresources"
+        notes.append(NoteAssumption((), text, None))
+    return kept, notes
+
+
+def _has_uids(listed: Sequence[Spoken]) -> bool:
+    return any(pod.uid for one in listed for pod in one.records.pods or ())
+
+
+def _is_init(one: Group, groups: Sequence[Group]) -> bool:
+    """podresources leaves ordinary init containers out: another container of the same pod is in it."""
+    return bool(one.uid) and any(
+        other.uid == one.uid and any(said.source.format == "podresources" for said in other.said) for other in groups
+    )

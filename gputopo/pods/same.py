@@ -1,0 +1,162 @@
+"""Which containers of several sources are one.
+
+podresources knows a pod by namespace and name, the kubelet's files by UID, a runtime and a process by the container's
+id too; an API object says all of them and so joins the others. Where no source joins a name and a UID, two containers
+that have one name and the same devices are taken for one, which is a named assumption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from gputopo.holdings import ContainerHolding, PodRecord
+from gputopo.pods.spoken import Said, Spoken
+from gputopo.topology.node import NoteAssumption
+
+PodKey = tuple[str, ...]
+
+
+class Group(NamedTuple):
+    """One container and what each source says of it."""
+
+    namespace: str | None
+    pod: str | None
+    uid: str | None
+    name: str | None
+    said: tuple[Said, ...]
+
+
+class Grouped(NamedTuple):
+    groups: tuple[Group, ...]
+    pods: dict[str, PodRecord]  # by UID, and by namespace/name
+    assumptions: tuple[NoteAssumption, ...]
+
+
+def group(spoken: Sequence[Spoken]) -> Grouped:
+    """In the order in which the sources first name them."""
+    names = _PodNames()
+    for one in spoken:
+        for pod in one.records.pods or ():
+            names.learn(pod.namespace, pod.name, pod.uid, pod.config_hash)
+        for held in one.records.containers:
+            names.learn(held.namespace, held.pod, held.uid)
+    by_id = _container_ids(spoken, names)
+    rows: dict[tuple[PodKey, str], list[Said]] = {}
+    for one in spoken:
+        for place, held in enumerate(one.records.containers):
+            said = Said(one.source, held)
+            rows.setdefault(_key(held, names, by_id, f"{one.source.id}#{place}"), []).append(said)
+    assumptions = _join_by_devices(rows, names)
+    groups = tuple(_group(key, said, names) for key, said in rows.items())
+    return Grouped(groups, _pods(spoken, names), tuple(assumptions))
+
+
+class _PodNames:
+    """UID ↔ namespace and name; a static pod's hash ↔ its mirror's UID."""
+
+    def __init__(self) -> None:
+        self._uid: dict[tuple[str, str], str] = {}
+        self._name: dict[str, tuple[str, str]] = {}
+        self._hash: dict[str, str] = {}
+
+    def learn(self, namespace: str | None, name: str | None, uid: str | None, config_hash: str | None = None) -> None:
+        if uid and config_hash:
+            self._hash[config_hash] = uid
+        if name and uid:
+            self._uid.setdefault((namespace or "", name), uid)
+            self._name.setdefault(uid, (namespace or "", name))
+
+    def key(self, namespace: str | None, name: str | None, uid: str | None) -> PodKey:
+        uid = self._hash.get(uid, uid) if uid else self._uid.get((namespace or "", name or ""))
+        if uid:
+            return ("uid", uid)
+        return ("name", namespace or "", name) if name else ()
+
+    def name(self, key: PodKey) -> tuple[str | None, str | None, str | None]:
+        """(namespace, name, uid)"""
+        if not key:
+            return None, None, None
+        if key[0] == "name":
+            return key[1] or None, key[2], None
+        namespace, name = self._name.get(key[1], ("", ""))
+        return namespace or None, name or None, key[1]
+
+
+def _container_ids(spoken: Sequence[Spoken], names: _PodNames) -> dict[str, tuple[PodKey, str]]:
+    return {
+        held.container_id: (names.key(held.namespace, held.pod, held.uid), held.container)
+        for one in spoken
+        for held in one.records.containers
+        if held.container_id and held.container
+    }
+
+
+def _key(
+    held: ContainerHolding, names: _PodNames, by_id: dict[str, tuple[PodKey, str]], own: str
+) -> tuple[PodKey, str]:  # fmt: skip
+    pod = names.key(held.namespace, held.pod, held.uid)
+    if held.container:
+        return pod, held.container
+    if held.container_id:
+        return by_id.get(held.container_id, (pod, "\0" + held.container_id))
+    return (pod, "\0") if pod else ((), "\0" + own)
+
+
+def _join_by_devices(rows: dict[tuple[PodKey, str], list[Said]], names: _PodNames) -> list[NoteAssumption]:
+    """Rows known by name only, with rows known by UID only, where the match is the only one."""
+    named = [key for key in rows if key[0] and key[0][0] == "name"]
+    numbered = [key for key in rows if key[0] and key[0][0] == "uid" and names.name(key[0])[1] is None]
+    found: list[tuple[tuple[PodKey, str], tuple[PodKey, str]]] = []
+    for wanted in (True, False):  # with the same devices; else the only one of this name on both sides
+        for key in named:
+            if any(key == one for one, _ in found):
+                continue
+            taken = {other for _, other in found}
+            fits = [one for one in numbered if one not in taken and one[1] == key[1] and _alike(rows, key, one, wanted)]
+            rivals = [one for one in named if one[1] == key[1] and fits and _alike(rows, one, fits[0], wanted)]
+            if len(fits) == 1 and len(rivals) == 1:
+                found.append((key, fits[0]))
+    notes = []
+    for key, other in found:
+        namespace, name, _ = names.name(key[0])
+        names.learn(namespace, name, other[0][1])
+        text = f"pod {other[0][1]} is {namespace or '?'}/{name}: its container {key[1]} holds the same devices"
+        notes.append(NoteAssumption((f"{namespace or '?'}/{name}",), text, None))
+    if found:
+        for key in list(rows):
+            new = (names.key(*names.name(key[0])), key[1])
+            if new != key:
+                rows.setdefault(new, []).extend(rows.pop(key))
+    return notes
+
+
+def _alike(
+    rows: dict[tuple[PodKey, str], list[Said]], one: tuple[PodKey, str], other: tuple[PodKey, str], same_devices: bool
+) -> bool:  # fmt: skip
+    first, second = _ids(rows[one]), _ids(rows[other])
+    if first is None or second is None:
+        return False
+    return first == second if same_devices else first[0] == second[0]
+
+
+def _ids(said: Iterable[Said]) -> tuple[frozenset[str], frozenset[str]] | None:
+    """(resources, ids) of plugin devices."""
+    devices = [one for each in said for one in each.holding.devices or () if one.space != "dra" and not one.by]
+    return (frozenset(one.resource for one in devices), frozenset(one.id for one in devices)) if devices else None
+
+
+def _group(key: tuple[PodKey, str], said: Sequence[Said], names: _PodNames) -> Group:
+    namespace, pod, uid = names.name(key[0])
+    name = key[1] if not key[1].startswith("\0") else None
+    return Group(namespace, pod, uid, name, tuple(sorted(said, key=lambda one: one.place)))
+
+
+def _pods(spoken: Sequence[Spoken], names: _PodNames) -> dict[str, PodRecord]:
+    found: dict[str, PodRecord] = {}
+    for one in spoken:
+        for pod in one.records.pods or ():
+            for key in (pod.uid, f"{pod.namespace or ''}/{pod.name}" if pod.name else None):
+                if key:
+                    found.setdefault(key, pod)
+    return found
