@@ -75,6 +75,21 @@ MODULES: dict[str, str] = {
     "GT330": "manifests.kubelet_does_not_start",
     "GT340": "manifests.plugin_configuration",
     "GT350": "manifests.koordinator_table_ignored",
+    "GT401": "pods.sockets_crossed_on_nvlink",
+    "GT402": "pods.sockets_crossed_over_pcie",
+    "GT403": "pods.numa_nodes_crossed",
+    "GT404": "pods.numa_crossed_sockets_unknown",
+    "GT405": "pods.nvlink_island_left",
+    "GT406": "pods.gpus_and_cpus_apart",
+    "GT407": "pods.memory_remote",
+    "GT408": "pods.nic_far_from_gpus",
+    "GT410": "pods.replicas_of_one_gpu",
+    "GT411": "pods.gpu_in_two_pods",
+    "GT412": "pods.sees_more_gpus_than_given",
+    "GT413": "pods.not_given_by_kubelet",
+    "GT420": "pods.rejected_by_kubelet",
+    "GT421": "pods.gpus_lost_to_fragmentation",
+    "GT422": "pods.fake_node",
 }
 
 # These have nothing to say unless the node has an observation whose kind begins so: then they need not
@@ -115,6 +130,16 @@ def name(code: str) -> str:
 def is_manifest_rule(code: str) -> bool:
     """Whether it is about manifests (`gputopo lint`), not about a node."""
     return MODULES[code].startswith("manifests.")
+
+
+def is_pod_rule(code: str) -> bool:
+    """Whether it is about what pods hold (`gputopo pods`)."""
+    return MODULES[code].startswith("pods.")
+
+
+def is_node_rule(code: str) -> bool:
+    """Whether it is about a node's topology (`gputopo inspect`)."""
+    return not is_manifest_rule(code) and not is_pod_rule(code)
 
 
 def load(code: str) -> Rule:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import cast
 
-from gputopo.rules.codes import MODULES, ONLY_WHEN_OBSERVED, is_manifest_rule, load, matching
+from gputopo.rules.codes import MODULES, ONLY_WHEN_OBSERVED, is_node_rule, load, matching
 from gputopo.rules.finding import SEVERITIES, Finding, NotChecked
 from gputopo.topology.node import NodeTopology
 
@@ -41,7 +41,7 @@ def chosen(select: Iterable[str] = (), ignore: Iterable[str] = ()) -> tuple[str,
     wanted = {code for word in select for code in matching(word)} or set(MODULES)
     unwanted = {code for word in ignore for code in matching(word)}
     return tuple(
-        code for code in MODULES if code in wanted and code not in unwanted and not is_manifest_rule(code)
+        code for code in MODULES if code in wanted and code not in unwanted and is_node_rule(code)
     )
 
 

@@ -16,7 +16,8 @@ from gputopo.rules.finding import SEVERITIES
 
 FOLDER = Path(gputopo.rules.__file__).parent
 NO_RULES = {"__init__", "codes", "explain", "finding", "run", "witness", "wording"} | {
-    f"manifests.{name}" for name in ("__init__", "asks", "attribute_names", "problem", "run")
+    *(f"manifests.{name}" for name in ("__init__", "asks", "attribute_names", "problem", "run")),
+    *(f"pods.{name}" for name in ("__init__", "audit", "example", "proof", "repair", "run")),
 }
 
 
@@ -24,9 +25,10 @@ def test_the_table_is_sorted_and_lists_every_file() -> None:
     assert list(MODULES) == sorted(MODULES)
     assert len(set(MODULES.values())) == len(MODULES)
     files = {path.stem for path in FOLDER.glob("*.py")}
+    of_pods = {f"pods.{path.stem}" for path in (FOLDER / "pods").glob("*.py")}
     of_manifests = {f"manifests.{path.stem}" for path in (FOLDER / "manifests").glob("*.py")}
     listed = set(MODULES.values())
-    assert files | of_manifests == listed | NO_RULES
+    assert files | of_manifests | of_pods == listed | NO_RULES
 
 
 @pytest.mark.parametrize("code", MODULES)

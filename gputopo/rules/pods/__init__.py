@@ -1,0 +1,1 @@
+"""Rules over what pods hold, GT4xx: one rule a file, listed in rules/codes.py."""
