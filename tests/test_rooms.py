@@ -25,9 +25,9 @@ MAY: dict[str, set[str]] = {
     "allocate": WORDS | {"topology", "cel"},
     "pods": WORDS | {"records", "holdings", "topology"},
     "export": WORDS | {"topology", "allocate"},
-    "rules": WORDS | {"records", "topology", "cel", "allocate", "pods"},
-    "documents": WORDS | {"records", "topology", "allocate", "pods", "rules"},
-    "reports": WORDS | {"records", "topology", "allocate", "pods", "rules", "documents", "inspection"},
+    "rules": WORDS | {"records", "holdings", "topology", "cel", "allocate", "pods"},
+    "documents": WORDS | {"records", "holdings", "topology", "allocate", "pods", "rules"},
+    "reports": WORDS | {"records", "holdings", "topology", "allocate", "pods", "rules", "documents", "inspection"},
     "inspection": WORDS | {"records", "holdings", "evidence", "parsers", "topology", "rules", "documents"},
 }
 EVERYTHING = {"cli", "commands", "__init__", "__main__", "sample_files"}

@@ -203,4 +203,5 @@ findings = many(record(
     Field("evidence", many(_evidence)),
 ))  # fmt: skip
 not_checked = many(record(NotChecked, "NotChecked", Field("rule", text), Field("needs", text)))
+sources, conflicts, unknown, assumptions = many(_source), many(_conflict), many(_unknown), many(_assumption)
 node_name = Field("name", _text)

@@ -1,0 +1,169 @@
+"""`pods` as blocks: who holds how many GPUs, a line for each pod or job, what is wrong with it, what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gputopo.pods.kinds import INIT
+from gputopo.pods.model import Container, Held, Placed
+from gputopo.reports.blocks import Blank, Block, Cell, Column, KeyValue, Row, Table, cell, level_cell
+from gputopo.reports.views.inspect_findings import found
+from gputopo.reports.views.inspect_notes import notes
+from gputopo.reports.views.words import cpu_list, file_name
+from gputopo.rules.finding import SEVERITIES, Finding
+from gputopo.rules.pods.audit import Audit, Unit
+from gputopo.rules.wording import counted, listed, names
+from gputopo.topology.node import NodeTopology
+
+_HEAD = ("JOB / POD", "GPUs", "SOCKETS", "PAIRS", "CPUs", "NIC", "VERDICT")
+_MOST_ROWS = 60
+_LONGEST_CPUS = 24
+
+
+def blocks(
+    audit: Audit, findings: Sequence[Finding], *, verbose: bool = False, quiet: bool = False,
+    exit_note: str | None = None,
+) -> tuple[Block, ...]:  # fmt: skip
+    """The report of one node."""
+    held = audit.held
+    told = _told(held)
+    made: list[Block] = [_head(held), Blank()]
+    if not quiet:
+        made += [*_table(audit, findings, verbose), Blank()]
+    made += [*found(told, findings, (), verbose=verbose, quiet=quiet)]
+    if not quiet:
+        made += [Blank(), *notes(told, verbose=verbose)]
+    if exit_note is not None:
+        code, _, text = exit_note.partition(" ")
+        made += [Blank(), KeyValue(f"exit {code}", (cell(text.strip(), "dim"),), role="dim")]
+    return tuple(made)
+
+
+def _told(held: Held) -> NodeTopology:
+    """The node with what is said of holdings in the place of what is said of its wiring."""
+    return held.node._replace(
+        sources=(*held.node.sources, *held.sources), conflicts=held.conflicts, unknown=held.unknown,
+        assumptions=(*held.assumptions, *held.node.assumptions),
+    )  # fmt: skip
+
+
+def _head(held: Held) -> Block:
+    """`gpu-a17   3 pods hold 6 of 8 GPUs, free 5 7   kubelet_internal_checkpoint, cpu_manager_state`."""
+    pods = [pod for pod in held.pods if pod.placed.gpus != ()]
+    total = len(held.node.gpus)
+    count = f"{len(held.held)} of {total} GPUs" if total else "GPUs"
+    verb = "holds" if len(pods) == 1 else "hold"
+    said = f"{counted(len(pods), 'pod')} {verb} {count}" if pods else "no pod holds a GPU"
+    free = "" if held.free is None else ", free " + (_short(held.free) or "none")
+    past = cell("as it was, not as it is", "warning") if held.past else ()
+    sources = cell(listed(list(dict.fromkeys(_source(one.format, one.name) for one in held.sources)), 4), "dim")
+    parts = tuple(part for part in (cell(said + free), past, sources) if part)
+    return Table(held.name or "node", parts, (), ())
+
+
+def _source(format: str, name: str) -> str:
+    return format if name in ("", "-") else file_name(name)
+
+
+def _short(gpus: Sequence[str]) -> str:
+    """GPU numbers where all are GPUn."""
+    if gpus and all(gpu.startswith("GPU") and gpu[3:].isdecimal() for gpu in gpus):
+        return " ".join(gpu[3:] for gpu in gpus)
+    return names(gpus) if gpus else ""
+
+
+def _table(audit: Audit, findings: Sequence[Finding], verbose: bool) -> tuple[Block, ...]:
+    rows = [_row(unit, audit, findings) for unit in _worst_first(audit, findings)]
+    if verbose:
+        rows += [_row(Unit(one.title, one.placed, (one,)), audit, findings) for one in _others(audit)]
+    if not rows:
+        return ()
+    left = 0 if verbose else max(0, len(rows) - _MOST_ROWS)
+    shown = rows[: len(rows) - left]
+    head = Row(tuple(cell(word, "dim") for word in _HEAD))
+    columns = tuple(Column(fold=at == 0) for at in range(len(_HEAD)))
+    made: list[Block] = [Table("", (), columns, (head, *shown), indent=0)]
+    if left:
+        made.append(KeyValue("", (cell(f"and {left} more (-v)", "dim"),)))
+    return tuple(made)
+
+
+def _worst_first(audit: Audit, findings: Sequence[Finding]) -> list[Unit]:
+    """In the order of the sources, unless not all are shown."""
+    units = list(audit.units)
+    if len(units) <= _MOST_ROWS:
+        return units
+    place = {name: at for at, name in enumerate(SEVERITIES)}
+    return sorted(units, key=lambda one: min((place[f.severity] for f in _of(one, findings)), default=len(place)))
+
+
+def _others(audit: Audit) -> list[Container]:
+    """What is not judged: init containers, CPUs without GPUs, processes."""
+    judged = {id(one) for unit in audit.units for one in unit.containers}
+    return [one for one in audit.held.containers if id(one) not in judged]
+
+
+def _row(unit: Unit, audit: Audit, findings: Sequence[Finding]) -> Row:
+    nics = list(dict.fromkeys(each.nic for one in unit.containers for each in one.devices if each.nic))
+    kind = unit.containers[0].kind if len(unit.containers) == 1 else None
+    title = f"{unit.title} ({kind})" if kind == INIT else unit.title
+    return Row((
+        cell(title, "strong" if unit.job else ""), _gpus(unit), _sockets(unit.placed), _pairs(unit),
+        _cpus(unit.containers), cell(" ".join(nics) or "-"), _verdict(unit, findings),
+    ))  # fmt: skip
+
+
+def _gpus(unit: Unit) -> Cell:
+    """With replicas and MIG devices told apart; ids where nothing resolves them."""
+    if unit.placed.gpus is None:
+        ids = [each.id for one in unit.containers for each in one.devices if each.is_gpu]
+        return cell(listed([_cut(id) for id in dict.fromkeys(ids)], 2), "dim")
+    devices = [each for one in unit.containers for each in one.devices if each.is_gpu]
+    shared = sum(each.replica is not None for each in devices)
+    mig = sum(each.mig is not None for each in devices)
+    more = f" ({counted(shared, 'replica')})" if shared else f" ({mig} MIG)" if mig else ""
+    return cell(_short(unit.placed.gpus) + more if unit.placed.gpus else "-")
+
+
+def _cut(id: str) -> str:
+    return id if len(id) <= 13 else f"{id[:12]}…"
+
+
+def _sockets(placed: Placed) -> Cell:
+    role = "warning" if placed.cross_package else ""
+    if placed.packages:
+        return cell("+".join(one.removeprefix("PKG") for one in placed.packages), role)
+    if placed.numa_nodes:
+        return cell(f"NUMA {'+'.join(map(str, placed.numa_nodes))}", "warning" if placed.cross_numa else "")
+    return cell("?" if placed.gpus != () else "-", "dim")
+
+
+def _pairs(unit: Unit) -> Cell:
+    if unit.placed.gpus is not None and len(unit.placed.gpus) < 2:
+        return cell("-")
+    seen = unit.placed.seen
+    return level_cell(seen.weakest.level if seen is not None and seen.weakest is not None else None)
+
+
+def _cpus(containers: Sequence[Container]) -> Cell:
+    exclusive = [one.cpus for one in containers if one.cpus]
+    if exclusive:
+        text = cpu_list(exclusive[0]) if len(exclusive) == 1 else f"{sum(map(len, exclusive))} exclusive"
+        return cell(text if len(text) <= _LONGEST_CPUS else f"{len(exclusive[0])} exclusive")
+    return cell("shared pool" if any(one.pool == "shared" for one in containers) else "-")
+
+
+def _of(unit: Unit, findings: Sequence[Finding]) -> list[Finding]:
+    titles = {unit.title, *(one.title for one in unit.containers)}
+    return [one for one in findings if titles & set(one.subjects)]
+
+
+def _verdict(unit: Unit, findings: Sequence[Finding]) -> Cell:
+    own = _of(unit, findings)
+    if not own:
+        return cell("ok" if unit.placed.gpus else "-")
+    worst = min(own, key=lambda one: SEVERITIES.index(one.severity)).severity
+    codes = dict.fromkeys(one.rule for one in own if one.severity == worst)
+    return cell(f"{worst} {' '.join(codes)}", worst)
+
+
