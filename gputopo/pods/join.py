@@ -56,7 +56,7 @@ def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) 
         fake=next((one.records.fake for one in spoken if one.records.fake), ""),
         rejected=_rejected(grouped.pods),
         past=bool(spoken) and all(one.records.past for one in spoken),
-        conflicts=tuple(dict.fromkeys(conflicts)) if conflicts else (),
+        conflicts=tuple(conflicts),
         unknown=_unresolved(containers),
         assumptions=(*grouped.assumptions, *_kind_notes(containers), *stale, *free_notes),
     )
@@ -198,7 +198,7 @@ def _settled(reason: str) -> tuple[str, str]:
 
 def _kind_notes(containers: Sequence[Container]) -> list[NoteAssumption]:
     return [
-        NoteAssumption((one.title,), f"{one.title} is an {one.kind} container: {one.kind_basis}", None)
+        NoteAssumption((), f"{one.title} is an {one.kind} container: {one.kind_basis}", None)
         for one in containers
         if one.kind is not None and one.kind_basis
     ]
