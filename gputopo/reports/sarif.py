@@ -1,8 +1,8 @@
-"""A LintReport as SARIF 2.1.0, which code scanning of GitHub, GitLab and Azure DevOps reads."""
+"""SARIF 2.1.0, which code scanning of GitHub, GitLab and Azure DevOps reads."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -10,34 +10,35 @@ from gputopo.reports.lint_lines import said
 from gputopo.version import __version__
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
+LEVELS = {"error": "error", "warning": "warning", "info": "note"}
 
 
 def sarif(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Columns count code points, as those of a LintReport do."""
+    """Of a LintReport. Columns count code points, as its columns do."""
+    return document([(one["rule"], _result(one)) for one in report["findings"]])
+
+
+def document(results: Sequence[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+    """A log of one run: the results, each with the code of its rule."""
     from gputopo.rules.codes import name
 
-    found = report["findings"]
-    codes = sorted({one["rule"] for one in found})
+    codes = sorted({code for code, _ in results})
     rules = [{"id": code, "name": name(code)} for code in codes]
-    driver = {"name": "gputopo", "version": __version__, "rules": rules}
     run = {
-        "tool": {"driver": driver},
+        "tool": {"driver": {"name": "gputopo", "version": __version__, "rules": rules}},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(one, codes.index(one["rule"])) for one in found],
+        "results": [{"ruleId": code, "ruleIndex": codes.index(code), **result} for code, result in results],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _result(one: Mapping[str, Any], index: int) -> dict[str, Any]:
+def _result(one: Mapping[str, Any]) -> dict[str, Any]:
     place = {
         "artifactLocation": {"uri": quote(one["file"])},
         "region": {"startLine": one["line"], "startColumn": one["column"]},
     }
     return {
-        "ruleId": one["rule"],
-        "ruleIndex": index,
-        "level": _LEVELS[one["severity"]],
+        "level": LEVELS[one["severity"]],
         "message": {"text": said(one)},
         "locations": [{"physicalLocation": place}],
     }
