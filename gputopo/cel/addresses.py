@@ -110,7 +110,7 @@ def _parse_four(text: str, whole: str) -> str | None:
     return _unparsed(whole, "IPv4 address too short") if fields < 3 else None
 
 
-def _parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+def parsed(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     """Raises ValueError with netip.ParseAddr's words (for IPv6 one text for all faults but the commonest)."""
     for one in text:
         if one == ".":
@@ -182,7 +182,7 @@ def _fault_of_six(whole: str, text: str) -> str | None:
 
 def ip(text: str) -> IP:
     try:
-        address = _parsed(text)
+        address = parsed(text)
     except ValueError as error:
         raise CelError(f"IP Address {go_quoted(text)} parse error during conversion from string: {error}") from error
     if isinstance(address, ipaddress.IPv6Address):
@@ -212,7 +212,7 @@ def _prefix(text: str) -> tuple[Any, int]:
     if slash < 0:
         raise ValueError(f"{head}no '/'")
     try:
-        address = _parsed(text[:slash])
+        address = parsed(text[:slash])
     except ValueError as error:
         raise ValueError(f"{head}{error}") from error
     if isinstance(address, ipaddress.IPv6Address) and address.scope_id:

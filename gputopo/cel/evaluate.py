@@ -142,14 +142,18 @@ class Member(Step):
 class OrElse(Step):
     """optional.or() and orValue(): the other side is evaluated only where the first is empty."""
 
-    __slots__ = ("left", "right", "unwrap")
+    __slots__ = ("left", "right", "strict", "unwrap")
 
-    def __init__(self, left: Step, right: Step, unwrap: bool) -> None:
+    def __init__(self, left: Step, right: Step, unwrap: bool, minor: int) -> None:
         self.left, self.right, self.unwrap = left, right, unwrap
+        self.strict = minor >= 37  # cel-go 0.29; 0.26 hands on what is no optional
+
 
     def run(self, scope: Scope) -> Any:
         value = self.left.run(scope)
         if not isinstance(value, Optional_):
+            if self.strict:
+                raise CelError(NO_OVERLOAD)
             return value
         if value.present:
             return value.value if self.unwrap else value

@@ -101,7 +101,7 @@ class _Planner:
         if name == "@not_strictly_false":
             return NotFalse(args[0])
         if name in ("or", "orValue"):
-            return OrElse(args[0], args[1], name == "orValue")
+            return OrElse(args[0], args[1], name == "orValue", self.environment.minor)
         return self._function(node, args)
 
     def _function(self, node: Call, args: list[Step]) -> Step:

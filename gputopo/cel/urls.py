@@ -11,6 +11,7 @@ import re
 from typing import Any
 from urllib.parse import unquote_plus, unquote_to_bytes
 
+from gputopo.cel.addresses import parsed
 from gputopo.cel.values import NO_OVERLOAD, CelError, CelMap, register
 from gputopo.terms.go_text import go_quoted
 
@@ -75,13 +76,13 @@ def _parse(text: str, request: bool) -> URL:
             raise _Wrong("invalid URI for request")
     if rest.startswith("//") and (scheme or not rest.startswith("///")):
         authority, slash, path = rest[2:].partition("/")
-        host = _authority(authority)
+        host = _authority(authority, scheme.lower())
         rest = slash + path
     _escapes(rest)
     return URL(text, scheme.lower(), host, rest, query_text)
 
 
-def _authority(text: str) -> str:
+def _authority(text: str, scheme: str) -> str:
     user, at, host = text.rpartition("@")
     _escapes(user)
     if at and not re.fullmatch(r"[A-Za-z0-9\-._:~!$&'()*+,;=%@]*", user):
@@ -91,8 +92,10 @@ def _authority(text: str) -> str:
         if close < 0:
             raise _Wrong("missing ']' in host")
         _port(host[close + 1 :])
+    elif host.find("[") > 0:
+        raise _Wrong("invalid IP-literal")
     elif ":" in host:
-        _port(host[host.rindex(":") :])
+        _port(host[host.index(":") if scheme in ("http", "https") else host.rindex(":") :])
     for one in host:
         if not one.isascii() or one.isalnum() or one in "-_.~!$&'()*+,;=:[]<>\"%":
             continue
@@ -100,7 +103,19 @@ def _authority(text: str) -> str:
     if "%" in host and not host.startswith("["):
         bad = re.search(r"%(?:[0-9a-fA-F]{0,2})?", host)
         raise _Wrong(f"invalid URL escape {go_quoted(bad[0] if bad else '%')}")
+    if host.startswith("["):
+        _six(host[1 : host.rindex("]")])
     return host
+
+
+def _six(text: str) -> None:
+    """Only an IPv6 address stands in brackets (net/url.parseHost)."""
+    try:
+        address = parsed(unquote_to_bytes(text).decode("utf-8", "replace"))
+    except ValueError as error:
+        raise _Wrong(f"invalid host: {error}") from error
+    if address.version == 4:
+        raise _Wrong("invalid IP-literal")
 
 
 def _port(text: str) -> None:
