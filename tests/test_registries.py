@@ -43,13 +43,6 @@ def test_format_ids_are_unique() -> None:
     assert len({row.id for row in FORMATS}) == len(FORMATS)
 
 
-def test_rules() -> None:
-    not_rules = {"codes", "explain", "finding", "run", "witness", "wording", "manifests"}
-    of_manifests = modules("rules/manifests") - {"asks", "attribute_names", "problem", "run"}
-    assert modules("rules") - not_rules | {f"manifests.{name}" for name in of_manifests} == set(MODULES.values())
-    assert list(MODULES) == sorted(MODULES)
-
-
 @pytest.mark.parametrize("code", MODULES)
 def test_a_rule_calls_itself_as_the_table_does(code: str) -> None:
     assert code == load(code).CODE

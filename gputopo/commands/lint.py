@@ -61,7 +61,7 @@ def _context(driver_version: str | None, k8s_version: str | None) -> Context:
     except ValueError as error:
         raise GputopoError(f"Kubernetes 1.{minor} was not read: {error}", "--k8s-version", "e.g. 1.36") from None
     line = driver_line(driver_version)[0] if driver_version is not None else str(line_of(NEWEST))
-    return Context(line, driver_version is not None, minor)
+    return Context(line, driver_version is not None, minor, minor_said=version is not None)
 
 
 def _report(files: Sequence[str], context: Context, select: Sequence[str], ignore: Sequence[str]) -> dict[str, Any]:

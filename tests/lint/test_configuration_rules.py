@@ -63,9 +63,10 @@ def test_a_configuration_of_the_plugin(body: str, expected: list[tuple[str, int,
 def test_in_a_config_map_the_place_is_that_of_the_file() -> None:
     text = (
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  any: |-\n    version: v1\n    flags:\n"
-        "      migStrategi: mixed\n  kubelet: |\n    kind: KubeletConfiguration\n    cpuManagerPolicy: dynamic\n"
+        "      migStrategi: mixed\n  kubelet: |\n    kind: KubeletConfiguration\n"
+        "    apiVersion: kubelet.config.k8s.io/v1beta1\n    cpuManagerPolicy: dynamic\n"
     )
-    assert places(text) == [("GT340", 8, 7), ("GT330", 11, 23)]
+    assert places(text) == [("GT340", 8, 7), ("GT330", 12, 23)]
 
 
 @pytest.mark.parametrize(

@@ -116,8 +116,9 @@ def _topology_options(settings: Settings) -> tuple[int, bool]:
 
 
 def _open(settings: Settings, gate: str) -> bool:
-    """Alpha gates are shut, beta gates open, unless the configuration says otherwise."""
-    return settings.feature_gates.get(gate, "Beta" in gate)
+    """Alpha gates are shut, beta gates open, unless the configuration says otherwise of one or of all of a level."""
+    level, usual = ("AllBeta", True) if "Beta" in gate else ("AllAlpha", False)
+    return settings.feature_gates.get(gate, settings.feature_gates.get(level, usual))
 
 
 def _not_enabled(said: str, level: str, name: str, *, lower: bool = False) -> str:
@@ -161,8 +162,8 @@ def _cpu_manager(settings: Settings, topology: CpuTopology) -> CpuManager | None
         raise Refused(
             "[cpumanager] the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"
         )
-    options = _cpu_options(settings)
-    _check_align_by_socket(settings, options, topology)
+    options = cpu_options(settings)
+    check_align_by_socket(settings, options, topology)
     if settings.reserved_cpus & ~topology.all:
         unknown = (settings.reserved_cpus & ~topology.all).bit_length() - 1
         raise Refused(_static(
@@ -187,7 +188,8 @@ def _static(text: str) -> str:
     return f"new static policy error: {text}"
 
 
-def _cpu_options(settings: Settings) -> CpuOptions:
+def cpu_options(settings: Settings) -> CpuOptions:
+    """Of the static policy. Raises Refused."""
     wrong: list[str] = []
     found: dict[str, bool] = {}
     for name, value in settings.cpu_options.items():
@@ -206,7 +208,8 @@ def _cpu_options(settings: Settings) -> CpuOptions:
     return CpuOptions(**found)
 
 
-def _check_align_by_socket(settings: Settings, options: CpuOptions, topology: CpuTopology) -> None:
+def check_align_by_socket(settings: Settings, options: CpuOptions, topology: CpuTopology) -> None:
+    """Raises Refused."""
     if not options.align_by_socket:
         return
     if settings.policy == SINGLE_NUMA_NODE:

@@ -1,103 +1,95 @@
 """GT330 kubelet-does-not-start
 
 What it says
-    A KubeletConfiguration with which the kubelet ends at its start, whatever the machine.
+    A KubeletConfiguration with which the kubelet ends at its start, whatever the machine: a value that does not decode,
+    a feature gate that it does not know, a policy, scope or option that it refuses, two options that exclude each
+    other, reserved memory that does not add up.
 
 Why it matters
     The node stays NotReady.
 
 What to do
-    As the message says; it is the kubelet's own. The static CPU manager wants reserved CPUs, the Static memory manager
-    reserved memory.
+    As the message says; it is the kubelet's own. The static CPU manager wants reserved CPUs. The Static memory manager
+    wants reservedMemory, and of it as much as kubeReserved, systemReserved and evictionHard hold back together, where
+    evictionHard is memory.available=100Mi if nothing is said.
 
 When it is silent
-    Policies, scope and options are those of the release (--k8s-version). What depends on the machine, such as the
-    number of its NUMA nodes, is not judged. Without reserved CPUs or memory it is a warning: the command line or a
-    drop-in file may reserve them.
+    Keys, gates, policies, scopes and options are those of the release (--k8s-version). What depends on the machine,
+    such as the number of its NUMA nodes, is not judged, nor, where it decodes, what has nothing to do with CPUs, memory
+    and NUMA nodes. It is a warning where the command line or a drop-in file may reserve what is missing, and for a
+    feature gate that another release takes, unless --k8s-version names this one.
 
 Example
     >>> from gputopo.parsers.manifests import read
     >>> from gputopo.rules.manifests.problem import Context
     >>> [own] = read('''apiVersion: kubelet.config.k8s.io/v1beta1
     ... kind: KubeletConfiguration
-    ... topologyManagerPolicy: single-numa
+    ... cpuManagerPolicy: static
+    ... reservedSystemCPUs: 0-1
+    ... cpuManagerPolicyOptions: {full-pcpu-only: "true"}
     ... ''')
     >>> [(found.place.line, found.message) for found in check(own, Context())]
-    [(3, 'the kubelet does not start: unknown policy: "single-numa"')]
+    [(5, 'the kubelet does not start: new static policy error: unknown CPU Manager Policy option: "full-pcpu-only"')]
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+from gputopo.allocate.kubelet.config_checks import Refusal, as_decoded, refusals
 from gputopo.allocate.kubelet.config_file import read
-from gputopo.allocate.kubelet.machine import Machine
+from gputopo.allocate.kubelet.config_keys import Wrong, faults
 from gputopo.allocate.kubelet.releases import Release
-from gputopo.allocate.kubelet.startup import Refused, Settings, topology_manager
 from gputopo.rules.manifests.object_refused import path_of
 from gputopo.rules.manifests.problem import Context, Problem, problem
-from gputopo.terms.kube_object import WrongShape
+from gputopo.terms.kube_object import WrongShape, type_name
 from gputopo.terms.manifest import Manifest, Path
 
 CODE = "GT330"
 SEVERITY = "error"
 KINDS = ("KubeletConfiguration",)
-_MACHINE = Machine((0,), (), {0: (10,)})  # what is asked of it no machine fails
-_RESERVE = "systemReserved.cpu, kubeReserved.cpu or reservedSystemCPUs"
-_RESERVES = (_RESERVE, "reservedMemory")
+API_VERSION = "kubelet.config.k8s.io/v1beta1"
+_SAYS = "the kubelet does not start:"
 _ELSEWHERE = "unless the kubelet's command line or a drop-in file reserves some"
 
 
 def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
-    above: Path = ()
-    body = manifest.object.body
-    if isinstance(body.get("kubeletconfig"), dict):
-        body, above = body["kubeletconfig"], ("kubeletconfig",)
+    body, above = configuration(manifest)
+    if not above and body.get("apiVersion") != API_VERSION:
+        found = body.get("apiVersion")
+        message = f"apiVersion is {type_name(found) if found is not None else 'missing'}, not {API_VERSION}"
+        yield problem(CODE, SEVERITY, manifest, ("apiVersion",), f"{_SAYS} {message}", "", API_VERSION)
+    wrong = [one for one in faults(body, context.minor) if isinstance(one, Wrong)]
+    for one in wrong:
+        yield problem(CODE, SEVERITY, manifest, (*above, *one.path), f"{_SAYS} {one.message}")
+    if wrong:
+        return
+    body = as_decoded(body)
     try:
         settings = read(body, Release(context.minor))
     except WrongShape as error:
-        yield problem(CODE, SEVERITY, manifest, (*above, *path_of(str(error))), f"does not decode: {error}")
+        yield problem(CODE, SEVERITY, manifest, (*above, *path_of(str(error))), f"{_SAYS} {error}")
         return
-    for path, message, remedy in _refusals(settings):
-        said = f"the kubelet does not start: {message}"
-        # What is reserved may stand elsewhere; a wrong word is wrong wherever the rest is.
-        severity, because = ("warning", _ELSEWHERE) if remedy in _RESERVES else (SEVERITY, "")
-        yield problem(CODE, severity, manifest, (*above, *path), said, because, remedy)
+    for refusal in refusals(body, settings):
+        yield _problem(manifest, above, refusal, context)
 
 
-def _refusals(settings: Settings) -> Iterator[tuple[Path, str, str]]:
-    try:
-        topology_manager(settings, _MACHINE)
-    except Refused as error:
-        for message in error.messages:
-            yield _place(message, settings), message, ""
-    yield from _of_cpus(settings)
-    if settings.memory_policy not in ("None", "Static"):
-        yield ("memoryManagerPolicy",), f'unknown policy: "{settings.memory_policy}"', "None or Static"
-    elif settings.memory_policy == "Static" and not _reserves_memory(settings):
-        message = "[memorymanager] you should specify the system reserved memory"
-        yield ("memoryManagerPolicy",), message, "reservedMemory"
+def configuration(manifest: Manifest) -> tuple[dict[str, Any], Path]:
+    """The configuration and where it stands: /configz answers with one inside `kubeletconfig`."""
+    inside = manifest.object.body.get("kubeletconfig")
+    return (inside, ("kubeletconfig",)) if isinstance(inside, dict) else (manifest.object.body, ())
 
 
-def _reserves_memory(settings: Settings) -> bool:
-    return any(kinds.get("memory", 0) for kinds in settings.reserved_memory.values())
-
-
-def _of_cpus(settings: Settings) -> Iterator[tuple[Path, str, str]]:
-    path: Path = ("cpuManagerPolicy",)
-    if settings.cpu_policy not in ("none", "static"):
-        yield path, f'unknown policy: "{settings.cpu_policy}"', "none or static"
-    elif settings.cpu_policy == "static":
-        if not settings.reserved_cpus and not settings.reserved_count:
-            message = "the static policy requires systemreserved.cpu + kubereserved.cpu to be greater than zero"
-            yield path, message, _RESERVE
-        for name in settings.cpu_options:
-            if settings.release.cpu_option(name) is None:
-                yield ("cpuManagerPolicyOptions", name), f'unknown CPU Manager Policy option: "{name}"', ""
-
-
-def _place(message: str, settings: Settings) -> Path:
-    for name in settings.options:
-        if f'"{name}"' in message:
-            return ("topologyManagerPolicyOptions", name)
-    return ("topologyManagerScope",) if "scope" in message else ("topologyManagerPolicy",)
+def _problem(manifest: Manifest, above: Path, refusal: Refusal, context: Context) -> Problem:
+    path = (*above, *refusal.path)
+    because = _ELSEWHERE if refusal.elsewhere else ""
+    severity = SEVERITY
+    if refusal.elsewhere:
+        severity = "warning"
+    elif refusal.other_release:
+        severity = SEVERITY if context.minor_said else "warning"
+        because = f"so it is in Kubernetes 1.{context.minor}; another release takes it"
+    # A gate is wrong by its name, not by its value.
+    place = manifest.key(path) if "unrecognized" in refusal.message else manifest.at(path)
+    return problem(CODE, severity, manifest, path, f"{_SAYS} {refusal.message}", because, refusal.remedy, place)

@@ -15,6 +15,7 @@ class Context(NamedTuple):
     driver_said: bool = False
     minor: int = 36  # of Kubernetes 1.x
     together: tuple[Manifest, ...] = ()  # every manifest that is checked in one go, of all files
+    minor_said: bool = False  # the user named the release of Kubernetes
 
     @property
     def driver_words(self) -> str:
