@@ -37,7 +37,7 @@ def command(
     ignore: options.Ignore = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """What is wrong with a manifest: DRA objects, and what configures a kubelet, a device plugin, Koordinator.
+    """What is wrong with a manifest: pods, nodes, DRA objects, what configures a kubelet, a plugin or a scheduler.
 
     Exit 1: a finding at or above --fail-on. Exit 2: a file that cannot be read, or that no rule knows.
     """

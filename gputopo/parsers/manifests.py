@@ -5,7 +5,8 @@
     (Place(line=4, column=13), Place(line=4, column=3), Place(line=5, column=6))
 
 JSON is read as the YAML that it nearly always is; where it is not, or is too long for that, a place is the line of
-the object. A document without a kind is a configuration: a mapping with `version`, `flags` or `kubeletconfig`.
+the object. A document without a kind is a configuration: a mapping with `version: v1`, `flags` or `kubeletconfig`, or
+`nodePools` or `gpuProduct`, which are the fake-gpu-operator's.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from gputopo.parsers.unreadable import Unreadable
 from gputopo.terms.kube_object import KubeObject
 from gputopo.terms.manifest import Manifest, SourceText
 
-_CONFIGURATION = ("version", "flags", "sharing", "kubeletconfig")
-_INSIDE = ("KubeletConfiguration", "flags:", "sharing:", "migStrategy")
+_CONFIGURATION = ("flags", "sharing", "kubeletconfig", "nodePools", "gpuProduct")
+_INSIDE = ("KubeletConfiguration", "flags:", "sharing:", "migStrategy", "nodePools:", "gpuProduct:")
 
 
 def read(text: str) -> tuple[Manifest, ...]:
@@ -52,7 +53,8 @@ def _manifests(node: Any, body: Any, source: SourceText) -> Iterator[Manifest]:
     if not isinstance(body, dict):
         raise Unreadable("a document is no mapping, so no Kubernetes object", line)
     kind = body.get("kind")
-    if kind is None and any(key in body for key in _CONFIGURATION):
+    # Charts and linters have a `version` too, but not `v1`.
+    if kind is None and (body.get("version") == "v1" or any(key in body for key in _CONFIGURATION)):
         yield Manifest(KubeObject(body, f"line {line}"), source, node, line)
         return
     if not isinstance(kind, str) or not kind:

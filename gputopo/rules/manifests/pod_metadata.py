@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple
 
+from gputopo.rules.manifests.objects.together import by_kind
 from gputopo.terms.manifest import Manifest, Path
 
 WORKLOADS = (
@@ -67,32 +67,9 @@ def spec_of(manifest: Manifest) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-class _Identity:
-    """Equal to itself only: what cannot be hashed is remembered by what it is."""
-
-    __slots__ = ("of",)
-
-    def __init__(self, of: tuple[Manifest, ...]) -> None:
-        self.of = of
-
-    def __hash__(self) -> int:
-        return id(self.of)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identity) and self.of is other.of
-
-
-@lru_cache(maxsize=1)
-def _by_kind(together: _Identity) -> dict[str, list[Manifest]]:
-    found: dict[str, list[Manifest]] = {}
-    for one in together.of:
-        found.setdefault(one.kind, []).append(one)
-    return found
-
-
 def of_kind(together: tuple[Manifest, ...], kind: str, group: str) -> list[Manifest]:
     """Of the manifests of a run. A run over thousands of nodes asks once a node."""
-    return [one for one in _by_kind(_Identity(together)).get(kind, ()) if group_of(one) == group]
+    return [one for one in by_kind(together).get(kind, ()) if group_of(one) == group]
 
 
 def pods_of(manifest: Manifest) -> Iterator[PodPart]:

@@ -11,6 +11,8 @@ from gputopo.rules.finding import SEVERITIES
 from gputopo.rules.manifests.problem import Context, Problem
 from gputopo.terms.manifest import Manifest
 
+_GROUPS = {"ClusterPolicy": "nvidia.com/"}  # Kyverno has the kind too
+
 
 class ManifestRule(Protocol):
     CODE: str
@@ -36,18 +38,27 @@ def run(
     manifests: Iterable[Manifest], context: Context, select: Collection[str] = (), ignore: Collection[str] = ()
 ) -> tuple[Problem, ...]:
     """By place, the worse first where several are at one. `select` and `ignore` hold codes; none selected: all."""
+    by_kind: dict[str, list[ManifestRule]] = {}
+    for rule in rules():
+        if (not select or rule.CODE in select) and rule.CODE not in ignore:
+            for kind in rule.KINDS:
+                by_kind.setdefault(kind, []).append(rule)
     found = [
         one
         for manifest in manifests
-        for rule in rules()
-        if kind_of(manifest) in rule.KINDS and (not select or rule.CODE in select) and rule.CODE not in ignore
+        for rule in by_kind.get(kind_of(manifest), ())
         for one in rule.check(manifest, context)
     ]
     return tuple(sorted(found, key=lambda one: (one.place, SEVERITIES.index(one.severity), one.rule, one.message)))
 
 
 def kind_of(manifest: Manifest) -> str:
-    """Of a file without a kind what it holds: the configuration of a kubelet or of the device plugin."""
+    """Of a file without a kind what it holds: the configuration of a kubelet, device plugin or fake-gpu-operator."""
     if manifest.kind:
-        return manifest.kind
-    return "KubeletConfiguration" if "kubeletconfig" in manifest.object.body else "DevicePluginConfig"
+        group = manifest.object.body.get("apiVersion")
+        theirs = isinstance(group, str) and not group.startswith(_GROUPS.get(manifest.kind, ""))
+        return f"{manifest.kind} of {group}" if theirs else manifest.kind
+    if "kubeletconfig" in manifest.object.body:
+        return "KubeletConfiguration"
+    fake = "nodePools" in manifest.object.body or "gpuProduct" in manifest.object.body
+    return "FakeGpuTopology" if fake else "DevicePluginConfig"
