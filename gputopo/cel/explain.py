@@ -18,8 +18,8 @@ from gputopo.cel.costs import Meter
 from gputopo.cel.devices import UnsupportedAttribute, as_variable
 from gputopo.cel.environment import MOST_COST
 from gputopo.cel.planner import PlanError, plan
+from gputopo.cel.presence import is_bind
 from gputopo.cel.program import Device, Program, deep_recursion
-from gputopo.cel.references import is_bind
 from gputopo.cel.scopes import Scope
 from gputopo.cel.syntax import Call, Fold, Ident, Literal, Node, Select
 from gputopo.cel.values import Cancelled, CelError, literal

@@ -189,20 +189,13 @@ def _shown(text: str, fault: Fault) -> str:
 def diagnose(text: str, release: str = DEFAULT_RELEASE, list_types: bool = False) -> list[Fault]:
     """All that is wrong with a selector, also behind the first fault: what a lint shows. Empty: it compiles.
 
-    Raises ValueError for an unknown release."""
-    from gputopo.cel.environment import MOST_BYTES
-
+    Its length is not looked at. Raises ValueError for an unknown release."""
     env = environment(release, list_types)
     with deep_recursion():
         try:
-            faults = _diagnosed(text, env)
+            return _diagnosed(text, env)
         except (PlanError, Cancelled) as error:
-            faults = [fault_at(text, 0, error.text)]
-    size = len(text.encode("utf-8", "surrogatepass"))
-    if size > MOST_BYTES:
-        words = f"the expression has {size} bytes, more than the {MOST_BYTES} the API server takes"
-        faults.insert(0, Fault(-1, 0, words))
-    return faults
+            return [fault_at(text, 0, error.text)]
 
 
 def _diagnosed(text: str, env: Environment) -> list[Fault]:

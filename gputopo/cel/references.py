@@ -11,16 +11,29 @@ from typing import Any, NamedTuple
 
 from gputopo.cel.environment import DEFAULT_RELEASE, environment
 from gputopo.cel.parser import parse
+from gputopo.cel.presence import (
+    Bound,
+    Failed,
+    Key,
+    Keys,
+    bound_by,
+    domain_of,
+    guards_of,
+    has_key,
+    is_bind,
+    is_device,
+    step_of,
+    together,
+    without,
+)
 from gputopo.cel.syntax import Call, Fold, Ident, ListNode, Literal, Node, Select, fault_at
 
-_KINDS = ("attributes", "capacity")
 _COMPARISONS = {"_==_": "==", "_!=_": "!=", "_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">=", "@in": "in"}
-_OPTIONAL = frozenset({"_?._", "_[?_]"})
 
 
 class Reference(NamedTuple):
-    """`name` is None where only the domain is read; `guarded`: by has() or as an optional, so that a missing one is
-    no error. `compared` is the operator or method and the literal on the other side. Places as in a Fault."""
+    """`name` is None where only the domain is read; `guarded`: a missing one is no error (presence.py). `compared` is
+    the operator or method and the literal on the other side, of `in` a tuple of them. Places as in a Fault."""
 
     kind: str
     domain: str
@@ -46,7 +59,7 @@ def references(text: str, release: str = DEFAULT_RELEASE) -> list[Reference]:
     with deep_recursion():
         node, _ = parse(text, environment(release).macros)
         walk = _Walk(text)
-        walk.visit(node, None, {})
+        walk.visit(node, None, {}, frozenset())
     return sorted(walk.found, key=lambda one: (one.line, one.column))
 
 
@@ -70,11 +83,22 @@ def _drivers(node: Node, text: str) -> list[Driver]:
 
 
 def _is_driver(node: Node) -> bool:
-    return isinstance(node, Select) and node.field == "driver" and _is_device(node.operand)
+    return isinstance(node, Select) and node.field == "driver" and is_device(node.operand)
 
 
-def _is_device(node: Node) -> bool:
-    return isinstance(node, Ident) and node.name.removeprefix(".") == "device"
+def left_without(text: str, kind: str, domain: str, name: str, release: str = DEFAULT_RELEASE) -> bool | None:
+    """What a selector is on a device that lacks one attribute or capacity: always false, always true, or it depends;
+    an error counts as what depends.
+
+    >>> left_without("has(device.attributes['a.b'].x) && device.driver == 'a.b'", "attributes", "a.b", "x")
+    False
+    """
+    from gputopo.cel.program import deep_recursion
+
+    with deep_recursion():
+        node, faults = parse(text, environment(release).macros)
+        found = None if faults else without(node, Key(kind, domain, name), {})
+    return None if isinstance(found, Failed) else found
 
 
 class _Walk:
@@ -82,61 +106,35 @@ class _Walk:
         self.text = text
         self.found: list[Reference] = []
 
-    def visit(self, node: Node, above: Node | None, bound: dict[str, tuple[str, str]]) -> None:
-        """`bound` are the variables of cel.bind that stand for one domain."""
-        step = _key_of(node)
+    def visit(self, node: Node, above: Node | None, bound: Bound, safe: Keys) -> None:
+        """`safe`: the keys without which the node does not matter."""
+        step = step_of(node)
         if step is not None:
             operand, key, optional = step
-            domain = self._domain(operand, bound)
+            domain = domain_of(operand, bound)
             if domain is not None:
-                guarded = optional or (isinstance(node, Select) and node.test)
-                self._add(domain, key.value if isinstance(key, Literal) else None, node, key, guarded, above)
+                asking = optional or (isinstance(node, Select) and node.test)
+                self._add(domain, key.value if isinstance(key, Literal) else None, node, key, asking, above, safe)
                 if not isinstance(operand, Ident):
                     return
         elif isinstance(node, Fold) and is_bind(node):
-            domain = self._domain(node.init, bound)
-            self.visit(node.init, node, bound)
-            self.visit(node.result, node, {**bound, node.accumulator: domain} if domain else bound)
+            self.visit(node.init, node, bound, safe)
+            self.visit(node.result, node, bound_by(node, bound), safe)
             return
-        for part in node.parts():
-            self.visit(part, node, bound)
-        if self._domain(node, {}) is not None and step is not None:
-            kind, domain_name = self._domain(node, {}) or ("", "")
-            self._add((kind, domain_name), None, node, step[1], step[2], above)
-
-    def _domain(self, node: Node, bound: dict[str, tuple[str, str]]) -> tuple[str, str] | None:
-        """`device.attributes['domain']` or a variable for it, as (kind, domain)."""
-        if isinstance(node, Ident):
-            return bound.get(node.name)
-        step = _key_of(node)
-        if step is None or not isinstance(step[1], Literal) or not isinstance(step[1].value, str):
-            return None
-        whole = step[0]
-        if isinstance(whole, Select) and whole.field in _KINDS and _is_device(whole.operand):
-            return whole.field, step[1].value
-        return None
+        for place, part in enumerate(node.parts()):
+            self.visit(part, node, bound, together((safe, guards_of(node, place, bound))))
+        whole = domain_of(node, {})
+        if whole is not None and step is not None:
+            self._add(whole, None, node, step[1], step[2], above, safe)
 
     def _add(
-        self, domain: tuple[str, str], name: Any, node: Node, key: Node, guarded: bool, above: Node | None
+        self, domain: tuple[str, str], name: Any, node: Node, key: Node, asking: bool, above: Node | None, safe: Keys
     ) -> None:
         place = node.at + 1 if isinstance(node, Select) and not node.test else key.at
         fault = fault_at(self.text, place, "")
         text = name if isinstance(name, str) else None
+        guarded = asking or (text is not None and has_key(safe, Key(*domain, text)))
         self.found.append(Reference(*domain, text, fault.line, fault.column, guarded, _compared(node, above)))
-
-
-def _key_of(node: Node) -> tuple[Node, Node, bool] | None:
-    """Operand, key and whether it is optional, of a field or an index."""
-    if isinstance(node, Select):
-        return node.operand, Literal(node.field, node.at, node.start, node.end), False
-    if isinstance(node, Call) and (node.function == "_[_]" or node.function in _OPTIONAL):
-        return node.args[0], node.args[1], node.function in _OPTIONAL
-    return None
-
-
-def is_bind(node: Fold) -> bool:
-    """Whether the fold is what cel.bind became."""
-    return isinstance(node.source, ListNode) and not node.source.elements and node.variable == "#unused"
 
 
 def _compared(node: Node, above: Node | None) -> tuple[str, Any] | None:
@@ -144,7 +142,15 @@ def _compared(node: Node, above: Node | None) -> tuple[str, Any] | None:
         return None
     if above.function in _COMPARISONS:
         other = above.args[1] if above.args[0] is node else above.args[0]
+        if above.function == "@in" and isinstance(other, ListNode):
+            return _among(other)
         return (_COMPARISONS[above.function], other.value) if isinstance(other, Literal) else None
     if above.target is node and len(above.args) == 1 and isinstance(above.args[0], Literal):
         return above.function, above.args[0].value
     return None
+
+
+def _among(listed: ListNode) -> tuple[str, Any] | None:
+    """`in` with the literals of the list, where it holds nothing else."""
+    values = tuple(one.value for one in listed.elements if isinstance(one, Literal))
+    return ("in", values) if len(values) == len(listed.elements) and not listed.optional else None

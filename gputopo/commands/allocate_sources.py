@@ -106,7 +106,7 @@ def read_objects(text: str, name: str) -> tuple[KubeObject, ...]:
     from gputopo.parsers.unreadable import Unreadable
 
     try:
-        return tuple(one._replace(where=f"{name}: {one.where}") for one in read(text))
+        return tuple(one._replace(where=f"{name}:{one.where.removeprefix('line ')}") for one in read(text))
     except Unreadable as error:
-        place = f"{name}: line {error.line}" if error.line else name
+        place = f"{name}:{error.line}" if error.line else name
         raise GputopoError(error.what, place, error.hint) from None

@@ -66,6 +66,7 @@ def _context(driver_version: str | None, k8s_version: str | None) -> Context:
 
 def _report(files: Sequence[str], context: Context, select: Sequence[str], ignore: Sequence[str]) -> dict[str, Any]:
     from gputopo.documents import lint
+    from gputopo.rules.manifests.api_version_not_current import unknown as unknown_version
     from gputopo.rules.manifests.run import kind_of, known_kinds, run
 
     known = known_kinds()
@@ -73,6 +74,10 @@ def _report(files: Sequence[str], context: Context, select: Sequence[str], ignor
     unknown: list[lint.Unknown] = []
     names = tuple(dict.fromkeys(files))
     read = [(file, _manifests(file)) for file in names]
+    for file, given in ((file, each) for file, manifests in read for each in manifests):
+        why = unknown_version(given)
+        if why is not None:
+            raise GputopoError(why, f"{file}:{given.at(('apiVersion',)).line}")
     context = context._replace(together=tuple(one for _, manifests in read for one in manifests))
     for file, manifests in read:
         strange = [lint.Unknown(file, one.line, kind_of(one)) for one in manifests if kind_of(one) not in known]

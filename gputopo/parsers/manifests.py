@@ -6,7 +6,8 @@
 
 JSON is read as the YAML that it nearly always is; where it is not, or is too long for that, a place is the line of
 the object. A document without a kind is a configuration: a mapping with `version: v1`, `flags` or `kubeletconfig`, or
-`nodePools` or `gpuProduct`, which are the fake-gpu-operator's.
+`nodePools` or `gpuProduct`, which are the fake-gpu-operator's. One with `cdiVersion` is a specification of CDI, whose
+`kind` is that of its devices (`nvidia.com/gpu`).
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def _manifests(node: Any, body: Any, source: SourceText) -> Iterator[Manifest]:
         raise Unreadable("a document is no mapping, so no Kubernetes object", line)
     kind = body.get("kind")
     # Charts and linters have a `version` too, but not `v1`.
-    if kind is None and (body.get("version") == "v1" or any(key in body for key in _CONFIGURATION)):
+    configures = body.get("version") == "v1" or any(key in body for key in _CONFIGURATION)
+    if "cdiVersion" in body or (kind is None and configures):
         yield Manifest(KubeObject(body, f"line {line}"), source, node, line)
         return
     if not isinstance(kind, str) or not kind:

@@ -13,6 +13,8 @@ from gputopo.terms.kube_object import Body, KubeObject, WrongShape, mapping, map
 
 GROUP = "resource.k8s.io"
 VERSIONS = ("v1beta1", "v1beta2", "v1")
+# Known and not read, with their releases 1.x: claims of a resource class, then requests as in v1beta1.
+OLD_VERSIONS = {"v1alpha1": (26, 26), "v1alpha2": (27, 30), "v1alpha3": (31, 33)}
 
 
 def version_of(one: KubeObject) -> str:

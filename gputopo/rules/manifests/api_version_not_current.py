@@ -9,6 +9,8 @@ Why it matters
 
 What to do
     Write resource.k8s.io/v1 and move the fields of a request below `exactly`. On 1.33 write v1beta2, on 1.32 v1beta1.
+    A claim of v1alpha3 (1.31 to 1.33, only with --runtime-config) is written like one of v1beta1; v1alpha1 and v1alpha2
+    (1.26 to 1.30) name a ResourceClass and have no requests.
 
 When it is silent
     The version is the newest that the release (--k8s-version) serves, or v1beta2 on a release where it is current.
@@ -26,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gputopo.allocate.dra.fields import GROUP, VERSIONS
+from gputopo.allocate.dra.fields import GROUP, OLD_VERSIONS, VERSIONS
 from gputopo.rules.manifests.problem import Context, Problem, problem
 from gputopo.terms.manifest import Manifest
 
@@ -35,18 +37,47 @@ SEVERITY = "warning"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice")
 _SINCE = {"v1beta1": 32, "v1beta2": 33, "v1": 34}
 _MOVE = "the fields of a request then stand under `exactly`"
+_CLASSES = "its claims name a ResourceClass and have no requests: write them anew"
 
 
 def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
-    said = manifest.object.body.get("apiVersion")
-    group, _, version = said.rpartition("/") if isinstance(said, str) else ("", "", "")
+    said, version = _version(manifest)
     path = ("apiVersion",)
     newest = next((one for one in reversed(VERSIONS) if _SINCE[one] <= context.minor), VERSIONS[0])
-    if group != GROUP:
+    if version is None:
         return
     now = f"1.{context.minor} has {GROUP}/{newest}"
-    if version not in VERSIONS or _SINCE[version] > context.minor:
-        yield problem(CODE, "error", manifest, path, f"{said} is not served: {now}", "", f"write {GROUP}/{newest}")
+    move = f"; {_MOVE}" if version in ("v1beta1", "v1alpha3") and newest != "v1beta1" else ""
+    remedy = f"write {GROUP}/{newest}{move}"
+    if version in OLD_VERSIONS:
+        yield _of_old(manifest, context, said, now, remedy)
+    elif version not in VERSIONS or _SINCE[version] > context.minor:
+        yield problem(CODE, "error", manifest, path, f"{said} is not served: {now}", "", remedy)
     elif version != newest:
-        remedy = f"write {GROUP}/{newest}" + (f"; {_MOVE}" if version == "v1beta1" else "")
         yield problem(CODE, SEVERITY, manifest, path, f"{said} is deprecated: {now}", "", remedy)
+
+
+def _of_old(manifest: Manifest, context: Context, said: str, now: str, remedy: str) -> Problem:
+    first, last = OLD_VERSIONS[said.rpartition("/")[2]]
+    releases = f"1.{first}" if first == last else f"1.{first} to 1.{last}"
+    because = "" if first > 30 else _CLASSES
+    if first <= context.minor <= last:
+        message = f"{said} is served with --runtime-config only: {now}"
+        return problem(CODE, SEVERITY, manifest, ("apiVersion",), message, because, remedy)
+    message = f"{said} is not served: DRA had this version in {releases}, {now}"
+    return problem(CODE, "error", manifest, ("apiVersion",), message, because, remedy)
+
+
+def _version(manifest: Manifest) -> tuple[str, str | None]:
+    said = manifest.object.body.get("apiVersion")
+    group, _, version = said.rpartition("/") if isinstance(said, str) else ("", "", "")
+    return (str(said), version) if group == GROUP else ("", None)
+
+
+def unknown(manifest: Manifest) -> str | None:
+    """Why an object of the group cannot be read at all: no release has its version."""
+    said, version = _version(manifest)
+    if version is None or version in VERSIONS or version in OLD_VERSIONS:
+        return None
+    known = ", ".join((*OLD_VERSIONS, *VERSIONS))
+    return f"no release has {said}; {GROUP} is known as {known}"

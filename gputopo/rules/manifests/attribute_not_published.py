@@ -12,8 +12,10 @@ What to do
     Use the name that the message gives, or install the version of the driver that publishes it.
 
 When it is silent
-    The attribute belongs to another driver's domain, or the request does not ask for NVIDIA's devices. That `has()`
-    guards a name does not silence it: it is then a warning.
+    The attribute belongs to another driver's domain, or the request does not ask for NVIDIA's devices, or a
+    ResourceSlice of the run shows that the installed version publishes it. Where `has()`,
+    `'x' in`, `.?x` or a branch makes sure that the name is there, an attribute of another version is silent, or
+    information where the selector is then never true; one of no version is a warning.
 
 Example
     >>> from gputopo.parsers.manifests import read
@@ -36,10 +38,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gputopo.allocate.dra.published import DRIVER
-from gputopo.cel.references import Reference
+from gputopo.cel.references import Reference, left_without
 from gputopo.rules.manifests import attribute_names as names
-from gputopo.rules.manifests.asks import CLAIMS, WITH_SELECTORS, asks, constraints, selectors
+from gputopo.rules.manifests.asks import CLAIMS, WITH_SELECTORS, Selector, asks, constraints, selectors
 from gputopo.rules.manifests.problem import Context, Problem, problem
+from gputopo.rules.manifests.slices_seen import seen
 from gputopo.terms.manifest import Manifest
 
 CODE = "GT303"
@@ -47,6 +50,11 @@ SEVERITY = "error"
 KINDS = WITH_SELECTORS
 _RUNTIME = "a missing key is a runtime error on every device of the driver: the pod is not scheduled"
 _REJECTED = "a device without the attribute is rejected, so that the claim is never satisfied"
+_GUARDED = {
+    False: "the selector is never true",
+    True: "the selector is always true",
+    None: "it is never there",
+}
 
 
 class _Wrong(NamedTuple):
@@ -56,17 +64,11 @@ class _Wrong(NamedTuple):
 
 
 def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
-    for selector, of_nvidia in selectors(manifest):
-        for one in selector.references:
-            wrong = _of_reference(one, of_nvidia, context)
-            if wrong is not None:
-                severity = "warning" if one.guarded else wrong.severity
-                place = selector.place(manifest, one.line, one.column)
-                because = "" if one.guarded else _RUNTIME
-                yield problem(CODE, severity, manifest, selector.path, wrong.message, because, wrong.remedy, place)
+    for selector, of_nvidia in selectors(manifest, context.together):
+        yield from _of_selector(manifest, selector, of_nvidia, context)
     if manifest.kind not in CLAIMS:
         return
-    asked = list(asks(manifest))
+    asked = list(asks(manifest, context.together))
     for limit in constraints(manifest):
         of_nvidia = any(ask.of_nvidia for ask in asked if limit.covers(ask))
         wrong = _of_constraint(limit.attribute, of_nvidia, context)
@@ -75,11 +77,48 @@ def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
             yield problem(CODE, wrong.severity, manifest, path, wrong.message, _REJECTED, wrong.remedy)
 
 
+def _of_selector(manifest: Manifest, selector: Selector, of_nvidia: bool, context: Context) -> Iterator[Problem]:
+    by_name: dict[tuple[str, str, str | None], list[Reference]] = {}
+    for one in selector.references:
+        by_name.setdefault((one.kind, one.domain, one.name), []).append(one)
+    for (kind, domain, name), reads in by_name.items():
+        wrong = _of_reference(reads[0], of_nvidia, context)
+        if wrong is None or name is None:
+            continue
+        remedy = _as_read(wrong.remedy)
+        free = [one for one in reads if not one.guarded]
+        for one in free:
+            place = selector.place(manifest, one.line, one.column)
+            yield problem(CODE, wrong.severity, manifest, selector.path, wrong.message, _RUNTIME, remedy, place)
+        if free:
+            continue
+        left = left_without(selector.text, kind, domain, name)
+        if wrong.severity == "error" or left is False:
+            severity = "warning" if wrong.severity == "error" else "info"
+            message = f"{wrong.message}: {_GUARDED[left]}"
+            place = selector.place(manifest, reads[0].line, reads[0].column)
+            yield problem(CODE, severity, manifest, selector.path, message, "", remedy, place)
+
+
+def _as_read(remedy: str) -> str:
+    """A standard attribute as a selector reads it.
+
+    >>> _as_read("resource.kubernetes.io/numaNode (0.5)")
+    "device.attributes['resource.kubernetes.io'].numaNode (0.5)"
+    """
+    prefix = f"{names.STANDARD}/"
+    return f"device.attributes['{names.STANDARD}'].{remedy[len(prefix):]}" if remedy.startswith(prefix) else remedy
+
+
 def _of_reference(one: Reference, of_nvidia: bool, context: Context) -> _Wrong | None:
-    if one.name is None:
+    if one.name is None or f"{one.domain}/{one.name}" in seen(context.together, DRIVER):
         return None
+    if "/" in one.domain:
+        domain, _, name = one.domain.partition("/")
+        message = f"{one.domain} is no domain: no device has {one.name} in it"
+        return _Wrong("error", message, f"device.{one.kind}['{domain}'].{name}")
     if one.domain == DRIVER and one.kind == "capacity":
-        return None if names.is_capacity(one.name) else _capacity(one.name, context)
+        return None if context.driver in names.capacity_lines(one.name) else _capacity(one.name, context)
     if one.kind != "attributes":
         return None
     return _attribute(one.domain, one.name, of_nvidia, context)
@@ -90,13 +129,16 @@ def _of_constraint(attribute: str, of_nvidia: bool, context: Context) -> _Wrong 
     if not slash:
         return _Wrong("error", f"{attribute} has no domain: the API server takes DOMAIN/NAME only",
                       f"{DRIVER}/{attribute}" if names.ever(attribute) else "")  # fmt: skip
+    if attribute in seen(context.together, DRIVER):
+        return None
     return _attribute(domain, name, of_nvidia, context)
 
 
 def _attribute(domain: str, name: str, of_nvidia: bool, context: Context) -> _Wrong | None:
     if domain == names.STANDARD and name not in names.STANDARD_NAMES:
         known = ", ".join(names.STANDARD_NAMES)
-        return _Wrong("error", f"{domain}/{name} is no standard attribute", f"there are {known}")
+        severity = "error" if of_nvidia else "warning"
+        return _Wrong(severity, f"{domain}/{name} is no standard attribute", f"there are {known}")
     if domain == names.STANDARD:
         key = f"{domain}/{name}"
         if not of_nvidia:
@@ -118,6 +160,9 @@ def _attribute(domain: str, name: str, of_nvidia: bool, context: Context) -> _Wr
 
 
 def _capacity(name: str, context: Context) -> _Wrong:
+    if names.is_capacity(name):
+        message = f"{context.driver_words} does not publish the capacity {name}"
+        return _Wrong("warning", message, f"published by {names.lines_with(name)}")
     message = f"no version of NVIDIA's DRA driver publishes the capacity {name}"
     if names.ever(name):
         return _Wrong("error", message, f"it is an attribute: device.attributes['{DRIVER}'].{name}")

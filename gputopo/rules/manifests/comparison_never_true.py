@@ -7,11 +7,12 @@ Why it matters
     No device matches, and the scheduler says only "cannot allocate all claims".
 
 What to do
-    `productName` is the whole name that NVML gives, `NVIDIA H100 80GB HBM3`: ask `.contains('H100')`. `type` is gpu,
-    mig or vfio; a UUID begins with GPU- or MIG-.
+    `productName` is the whole name that NVML gives, `NVIDIA H100 80GB HBM3`: ask `.contains('H100')`. Architecture,
+    brand, type and MIG profile have fixed spellings; a UUID, a PCI address and a PCIe root have a fixed form.
 
 When it is silent
-    The value is one that the driver could publish, whether or not a device of this cluster has it.
+    The value is one that the driver could publish, whether or not a device of this cluster has it. What it publishes
+    is named with its sources in product_names.py and published_values.py.
 
 Example
     >>> from gputopo.parsers.manifests import read
@@ -34,50 +35,58 @@ from collections.abc import Iterator
 
 from gputopo.allocate.dra.published import DRIVER
 from gputopo.cel.references import Reference
+from gputopo.rules.manifests import attribute_names as names
+from gputopo.rules.manifests import product_names
 from gputopo.rules.manifests.asks import WITH_SELECTORS, selectors
 from gputopo.rules.manifests.problem import Context, Problem, problem
+from gputopo.rules.manifests.published_values import Refused, refused
 from gputopo.terms.manifest import Manifest
 
 CODE = "GT304"
 SEVERITY = "error"
 KINDS = WITH_SELECTORS
-# How names begin that nvidia-smi -L prints, in the dumps that were read.
-_BEGINNINGS = ("NVIDIA ", "Tesla ", "Quadro ", "GRID ", "TITAN ", "GeForce ", "Orin", "Graphics Device")
-_ARCHITECTURES = ("Maxwell", "Pascal", "Volta", "Turing", "Ampere", "Ada Lovelace", "Hopper", "Blackwell")
-_TYPES = ("gpu", "mig", "vfio")
-_NAMES = ("productName", "model")
 
 
 def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
-    for selector, _ in selectors(manifest):
+    for selector, of_nvidia in selectors(manifest, context.together):
         for one in selector.references:
-            if one.kind != "attributes" or one.domain != DRIVER or one.compared is None:
+            found = _found(one, of_nvidia)
+            if found is None or one.compared is None:
                 continue
+            severity, why, remedy = found
             operator, value = one.compared
-            if operator not in ("==", "!=") or not isinstance(value, str):
-                continue
-            why, remedy = _why(one, value)
-            if why:
-                constant = "never" if operator == "==" else "always"
-                message = f"{one.name} {operator} '{value}' is {constant} true: {why}"
-                place = selector.place(manifest, one.line, one.column)
-                severity = SEVERITY if operator == "==" else "warning"
-                yield problem(CODE, severity, manifest, selector.path, message, "", remedy, place)
+            constant = "never" if operator != "!=" else "always"
+            message = f"{one.name} {operator} {_written(value)} is {constant} true: {why}"
+            place = selector.place(manifest, one.line, one.column)
+            severity = "warning" if operator == "!=" else severity
+            yield problem(CODE, severity, manifest, selector.path, message, "", remedy, place)
 
 
-def _why(one: Reference, value: str) -> tuple[str, str]:
-    if one.name in _NAMES and not value.startswith(_BEGINNINGS):
-        said = "it is" if one.name == "productName" else "productName is"
-        return f"{said} a whole name such as NVIDIA H100 80GB HBM3", f".contains('{value}')"
-    if one.name == "type" and value not in _TYPES:
-        return "type is gpu, mig or vfio", _near(value, _TYPES)
-    if one.name == "architecture" and value.lower() in [each.lower() for each in _ARCHITECTURES]:
-        right = next(each for each in _ARCHITECTURES if each.lower() == value.lower())
-        return ("", "") if right == value else (f"the driver writes {right}", f"'{right}'")
-    if one.name in ("uuid", "parentUUID") and not value.startswith(("GPU-", "MIG-")):
-        return "a UUID begins with GPU- or MIG-", ""
-    return "", ""
+def _found(one: Reference, of_nvidia: bool) -> Refused | None:
+    if one.kind != "attributes" or one.name is None or one.compared is None:
+        return None
+    operator, value = one.compared
+    if operator == "in" and isinstance(value, tuple) and value:
+        each = [_refused(one, element, of_nvidia) for element in value]
+        found = [given for given in each if given is not None]
+        return found[0] if len(found) == len(value) else None
+    return _refused(one, value, of_nvidia) if operator in ("==", "!=") else None
 
 
-def _near(value: str, known: tuple[str, ...]) -> str:
-    return f"'{value.lower()}'" if value.lower() in known else ""
+def _refused(one: Reference, value: object, of_nvidia: bool) -> Refused | None:
+    if one.domain == DRIVER and one.name == "model" and isinstance(value, str) and product_names.is_model(value):
+        found = product_names.refused(value)
+        return found and (found[0], found[1].replace("it is", "productName is"), found[2])
+    if one.domain == DRIVER and one.name is not None and names.ever(one.name):
+        return refused(one.name, value)
+    standard = one.domain == names.STANDARD and one.name in names.STANDARD_NAMES
+    return refused(f"{one.domain}/{one.name}", value) if standard and of_nvidia else None
+
+
+def _written(value: object) -> str:
+    """A literal of CEL, or a list of them."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_written, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"'{value}'" if isinstance(value, str) else str(value)

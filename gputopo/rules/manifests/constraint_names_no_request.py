@@ -1,7 +1,7 @@
 """GT306 constraint-names-no-request
 
 What it says
-    A constraint lists a request that the claim does not have.
+    A constraint or a configuration lists a request that the claim does not have.
 
 Why it matters
     The API server refuses the claim.
@@ -32,9 +32,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gputopo.rules.manifests.asks import CLAIMS, asks, constraints
+from gputopo.rules.manifests.asks import CLAIMS, asks, devices_path, value_at
 from gputopo.rules.manifests.problem import Context, Problem, problem
-from gputopo.terms.manifest import Manifest
+from gputopo.terms.manifest import Manifest, Path
 
 CODE = "GT306"
 SEVERITY = "error"
@@ -45,13 +45,21 @@ def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
     full = {ask.name for ask in asks(manifest)}
     known = full | {name.partition("/")[0] for name in full}
     alternatives = {name.partition("/")[2]: name for name in full if "/" in name}
-    seen: set[object] = set()
-    for limit in constraints(manifest):
-        for place, name in enumerate(limit.requests):
-            path = (*limit.path, "requests", place)
-            if name in known or path in seen:
-                continue
-            seen.add(path)
-            message = f"the constraint names {name}, and there is no such request"
-            remedy = alternatives.get(name) or f"there are {', '.join(sorted(known)) or 'none'}"
-            yield problem(CODE, SEVERITY, manifest, path, message, "", remedy)
+    for what, path in _named(manifest):
+        name = value_at(manifest, path)
+        if not isinstance(name, str) or name in known:
+            continue
+        message = f"the {what} names {name}, and there is no such request"
+        remedy = alternatives.get(name) or f"there are {', '.join(sorted(known)) or 'none'}"
+        yield problem(CODE, SEVERITY, manifest, path, message, "", remedy)
+
+
+def _named(manifest: Manifest) -> Iterator[tuple[str, Path]]:
+    """Where requests are named."""
+    for key, what in (("constraints", "constraint"), ("config", "configuration")):
+        path: Path = (*devices_path(manifest), key)
+        found = value_at(manifest, path)
+        for place, one in enumerate(found if isinstance(found, list) else ()):
+            names = one.get("requests") if isinstance(one, dict) else None
+            for index in range(len(names) if isinstance(names, list) else 0):
+                yield what, (*path, place, "requests", index)

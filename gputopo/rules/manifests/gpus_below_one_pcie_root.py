@@ -48,7 +48,7 @@ def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
     for limit in constraints(manifest):
         if limit.key != "matchAttribute" or limit.attribute != ROOT:
             continue
-        count = _least(ask for ask in asks(manifest) if ask.of_nvidia and limit.covers(ask))
+        count = _least(ask for ask in asks(manifest, context.together) if ask.of_nvidia and limit.covers(ask))
         if count > 1:
             message = f"{count} GPUs of one PCIe root: on HGX and DGX H100 every GPU has its own"
             yield problem(CODE, SEVERITY, manifest, (*limit.path, limit.key), message, "", _REMEDY)

@@ -1,7 +1,7 @@
 """GT300 object-refused
 
 What it says
-    A field has a type, a place or a value that the API server does not take.
+    A field has a type, a place or a value that the API server does not take, or one is missing; a list is too long.
 
 Why it matters
     The object is refused when it is applied; a field in the wrong place may be dropped in silence instead.
@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from gputopo.allocate.dra.fields import GROUP, VERSIONS
 from gputopo.allocate.dra.read_claims import claim_of
 from gputopo.allocate.dra.read_slices import class_of, slice_of
+from gputopo.rules.manifests.claim_refusals import refusals
 from gputopo.rules.manifests.problem import Context, Problem, problem
 from gputopo.terms.kube_object import WrongShape
 from gputopo.terms.manifest import Manifest, Path
@@ -58,6 +59,8 @@ def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
             class_of(manifest.object)
         else:
             claim_of(manifest.object)
+            for path, message, remedy in refusals(manifest):
+                yield problem(CODE, SEVERITY, manifest, path, message, "", remedy)
     except WrongShape as error:
         path = path_of(str(error))
         yield problem(CODE, SEVERITY, manifest, path, str(error))

@@ -53,7 +53,10 @@ def run(
 
 
 def kind_of(manifest: Manifest) -> str:
-    """Of a file without a kind what it holds: the configuration of a kubelet, device plugin or fake-gpu-operator."""
+    """Of a file without a kind of Kubernetes what it holds: a CDI specification, the configuration of a kubelet, of the
+    device plugin or of fake-gpu-operator."""
+    if "cdiVersion" in manifest.object.body:
+        return "CDISpec"
     if manifest.kind:
         group = manifest.object.body.get("apiVersion")
         theirs = isinstance(group, str) and not group.startswith(_GROUPS.get(manifest.kind, ""))

@@ -38,27 +38,27 @@ from collections.abc import Iterator
 
 from gputopo.cel.program import diagnose
 from gputopo.rules.manifests.asks import WITH_SELECTORS, selectors
+from gputopo.rules.manifests.compile_remedies import remedy
 from gputopo.rules.manifests.problem import Context, Problem, problem
 from gputopo.terms.manifest import Manifest
 
 CODE = "GT302"
 SEVERITY = "error"
 KINDS = WITH_SELECTORS
-_QUANTITY = "quantities are compared by methods: .compareTo(quantity('79Gi')) >= 0, .isGreaterThan(quantity('79Gi'))"
 
 
 def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
     for one, _ in selectors(manifest):
         faults = diagnose(one.text, f"1.{context.minor}")
-        of_quantity = any("kubernetes.Quantity" in fault.message for fault in faults)
+        reads = one.references if faults else []
         for fault in faults:
             place = one.place(manifest, fault.line, fault.column)
             message = " ".join(fault.message.split())
             after = _word_at(one.text, fault.line, fault.column)
             if after and "Syntax error" in message:
                 message += f" (in {after})"
-            remedy = _QUANTITY if of_quantity else ""
-            yield problem(CODE, SEVERITY, manifest, one.path, message, "", remedy, place)
+            instead = remedy(one.text, fault, reads)
+            yield problem(CODE, SEVERITY, manifest, one.path, message, "", instead, place)
 
 
 def _word_at(text: str, line: int, column: int) -> str:

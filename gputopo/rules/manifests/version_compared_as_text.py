@@ -1,7 +1,8 @@
 """GT305 version-compared-as-text
 
 What it says
-    A selector compares driverVersion, cudaDriverVersion or cudaComputeCapability, which are versions, with a string.
+    A selector compares driverVersion, cudaDriverVersion or cudaComputeCapability, which are versions, with a string,
+    by an operator or as `.compareTo('580')`.
 
 Why it matters
     `==` or `<` on a version and a string is the runtime error "no such overload": the pod is not scheduled. `!=` is
@@ -40,6 +41,7 @@ SEVERITY = "error"
 KINDS = WITH_SELECTORS
 _VERSIONS = ("driverVersion", "cudaDriverVersion", "cudaComputeCapability")
 _OPERATORS = ("==", "!=", "<", "<=", ">", ">=")
+_METHODS = ("compareTo", "isGreaterThan", "isLessThan")
 _OF_STRINGS = ("startsWith", "endsWith", "contains", "matches")
 
 
@@ -51,6 +53,8 @@ def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
             operator, value = one.compared
             if operator in _OPERATORS and not isinstance(value, bool) and isinstance(value, (str, int, float)):
                 remedy = f".compareTo(semver('{_three(str(value))}')) {operator} 0"
+            elif operator in _METHODS and isinstance(value, str):
+                remedy = f".{operator}(semver('{_three(value)}'))"
             elif operator in _OF_STRINGS:
                 remedy = ".compareTo(semver('580.0.0')) >= 0, or .major() == 580"
             else:

@@ -101,7 +101,7 @@ def test_a_pod_without_gpus(told: Any, tmp_path: Path) -> None:
     pod = tmp_path / "pod.yaml"
     pod.write_text("apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c}]}\n")
     code, _, err = told(EIGHT, "--pod", str(pod))
-    assert (code, err) == (2, f"gputopo: error: the pod asks for no nvidia.com/gpu ({pod}: line 1)\n")
+    assert (code, err) == (2, f"gputopo: error: the pod asks for no nvidia.com/gpu ({pod}:1)\n")
 
 
 def test_memory_that_is_not_in_the_evidence_leaves_it_open(told: Any) -> None:
