@@ -53,7 +53,7 @@ def test_verbs() -> None:
         "failure", "options", "output", "complete", "completion_scripts", "generated", "man", "allocate_options",
         "allocate_plugin_config", "allocate_kubelet_options", "allocate_objects", "allocate_sources",
         "allocate_holdings", "allocate_place", "allocate_reading", "allocate_scheduler", "allocate_otherwise",
-        "allocate_dra_objects",
+        "allocate_dra_objects", "lint_reading",
     }  # fmt: skip
     mechanisms = {MECHANISMS[name][0] for name in present()}
     assert {module for module, _ in VERBS.values()} | mechanisms == {

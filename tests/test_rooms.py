@@ -37,7 +37,7 @@ MORE = {"parsers/recognise.py": {"errors", "evidence"}}
 NOT_FORMATS = {
     "unreadable", "limits", "formats", "xml_guard", "lscpu_sockets", "pasted_text", "pci_tree", "pci_ids",
     "nvidia_smi_values", "amd_tables", "kube_objects", "manifests", "plugin_config", "kubelet_config",
-    "kubelet_state",
+    "kubelet_state", "gres_conf",
 }  # fmt: skip
 THIRD_PARTY = {
     "typer": {"cli", "commands"},

@@ -1,8 +1,10 @@
-"""`gputopo lint FILE...`: what is wrong with a manifest or configuration file, with its line and column."""
+"""`gputopo lint FILE...`: what is wrong with a manifest or configuration file, with its line and column.
+
+What is read is sorted out in lint_reading.py.
+"""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
@@ -13,13 +15,13 @@ from gputopo.errors import GputopoError
 
 if TYPE_CHECKING:
     from gputopo.rules.manifests.problem import Context
-    from gputopo.terms.manifest import Manifest
 
-_TIMEOUT = 10.0
 Format = Annotated[
     Literal["text", "json", "sarif", "github"], typer.Option("-o", "--output", help="How to print it.")
 ]  # fmt: skip
-Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="YAML or JSON; `-` is standard input.")]
+Files = Annotated[
+    list[str], typer.Argument(metavar="FILE...", help="What to check, and evidence of the node; `-` is standard input.")
+]  # fmt: skip
 DriverVersion = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--driver-version", metavar="V", help="Of NVIDIA's DRA driver, e.g. 0.5; none: the newest release."),
@@ -37,12 +39,14 @@ def command(
     ignore: options.Ignore = None,
     quiet: options.Quiet = False,
 ) -> int:
-    """What is wrong with a manifest: pods, nodes, DRA objects, what configures a kubelet, a plugin or a scheduler.
+    """What is wrong with a manifest: pods, nodes, DRA, what configures a kubelet, plugin, scheduler, Slurm or NCCL.
+
+    Evidence of the node beside it (as `gputopo inspect` reads it) is compared with what it says of the node.
 
     Exit 1: a finding at or above --fail-on. Exit 2: a file that cannot be read, or that no rule knows.
     """
     context = _context(driver_version, k8s_version)
-    report = _report(files, context, options.codes(select), options.codes(ignore))
+    report = _report(files, context, options.codes(select), options.codes(ignore), quiet)
     output.write(_text(report, form, output_file, quiet), output_file)
     return int(_fails(report, fail_on))
 
@@ -64,7 +68,10 @@ def _context(driver_version: str | None, k8s_version: str | None) -> Context:
     return Context(line, driver_version is not None, minor, minor_said=version is not None)
 
 
-def _report(files: Sequence[str], context: Context, select: Sequence[str], ignore: Sequence[str]) -> dict[str, Any]:
+def _report(
+    files: Sequence[str], context: Context, select: Sequence[str], ignore: Sequence[str], quiet: bool
+) -> dict[str, Any]:  # fmt: skip
+    from gputopo.commands.lint_reading import read
     from gputopo.documents import lint
     from gputopo.rules.manifests.api_version_not_current import unknown as unknown_version
     from gputopo.rules.manifests.run import kind_of, known_kinds, run
@@ -73,13 +80,13 @@ def _report(files: Sequence[str], context: Context, select: Sequence[str], ignor
     found: list[lint.Found] = []
     unknown: list[lint.Unknown] = []
     names = tuple(dict.fromkeys(files))
-    read = [(file, _manifests(file)) for file in names]
-    for file, given in ((file, each) for file, manifests in read for each in manifests):
+    reading = read(names, quiet)
+    for file, given in ((file, each) for file, manifests in reading.files for each in manifests):
         why = unknown_version(given)
         if why is not None:
             raise GputopoError(why, f"{file}:{given.at(('apiVersion',)).line}")
-    context = context._replace(together=tuple(one for _, manifests in read for one in manifests))
-    for file, manifests in read:
+    context = context._replace(together=reading.manifests, node=reading.node)
+    for file, manifests in reading.files:
         strange = [lint.Unknown(file, one.line, kind_of(one)) for one in manifests if kind_of(one) not in known]
         if len(strange) == len(manifests):
             one = strange[0]
@@ -87,19 +94,6 @@ def _report(files: Sequence[str], context: Context, select: Sequence[str], ignor
         unknown += strange
         found += [lint.found(file, one) for one in run(manifests, context, select, ignore)]
     return lint.encode(names, context, found, unknown)
-
-
-def _manifests(file: str) -> tuple[Manifest, ...]:
-    from gputopo.evidence.reading import read_fd, read_path
-    from gputopo.parsers.manifests import read
-    from gputopo.parsers.unreadable import Unreadable
-
-    data = read_fd(sys.stdin.fileno(), file, _TIMEOUT) if file == "-" else read_path(file, file, _TIMEOUT)
-    try:
-        return read(data.decode("utf-8-sig", "replace"))
-    except Unreadable as error:
-        where = f"{file}:{error.line}" if error.line is not None else file
-        raise GputopoError(error.what, where, error.hint) from error
 
 
 def _listed(known: frozenset[str]) -> str:

@@ -3,15 +3,16 @@
 No slurmd has read one of these files yet, so each says to compare it with `slurmd -G`. Lines stand in PCI bus order,
 as AutoDetect=nvml sorts them, and the places in `Links` are those lines. `Links` counts links whose far end
 is a GPU of the node, so through NVSwitches it is 0: any other number contradicts AutoDetect and drains the node.
-`Cores` are Slurm's own numbers: cores, not hardware threads, socket after socket; they must be whole sockets.
+`Cores` are Slurm's own numbers: cores, not hardware threads, socket after socket; they must be one whole socket, or
+all cores of the node. Read at SchedMD/slurm 284c3b9, src/plugins/gpu/nvml/gpu_nvml.c and src/interfaces/gres.c.
 """
 
 from __future__ import annotations
 
-import re
-
 from gputopo.errors import GputopoError
 from gputopo.export.missing import need_distinct, need_no_mig, need_nvidia
+from gputopo.terms.gres_type import gres_type
+from gputopo.terms.pci_address import PciAddress
 from gputopo.topology.node import Gpu, NodeTopology, Package
 
 
@@ -21,7 +22,7 @@ def text(node: NodeTopology, threads_per_core: int | None = None) -> str:
     need_no_mig(node, "their device files are not in the evidence; AutoDetect=nvml finds them")
     need_distinct(node.gpus, "minor", "device minor", "nvidia-smi -q -x")
     need_distinct(node.gpus, "pci", "PCI address", "nvidia-smi -q -x")
-    gpus = sorted(node.gpus, key=lambda gpu: str(gpu.pci))
+    gpus = sorted(node.gpus, key=lambda gpu: (PciAddress.parse(gpu.pci or "") or (), str(gpu.pci)))
     named = all(gpu.name for gpu in gpus)
     links = {gpu.id: _links(node, gpu, gpus) for gpu in gpus}
     linked = all(row is not None for row in links.values())
@@ -35,7 +36,7 @@ def text(node: NodeTopology, threads_per_core: int | None = None) -> str:
         says = {
             "NodeName": node.name,
             "Name": "gpu",
-            "Type": type_of(gpu.name or "") if named else None,
+            "Type": gres_type(gpu.name or "") if named else None,
             "File": f"/dev/nvidia{gpu.minor}",
             "Cores": cores.get(gpu.id),
             "Links": ",".join(map(str, links[gpu.id] or ())) if linked else None,
@@ -53,14 +54,6 @@ def _remarks(node: NodeTopology, named: bool, linked: bool) -> list[str]:
     elif any(pair.via_switch for pair in node.pairs):
         lines.append("# Links counts direct NVLinks; through NVSwitches it is 0, as AutoDetect=nvml says it")
     return lines
-
-
-def type_of(name: str) -> str:
-    """
-    >>> type_of("NVIDIA H100 80GB HBM3")
-    'nvidia_h100_80gb_hbm3'
-    """
-    return re.sub(r"[^a-z0-9.+-]+", "_", name.strip().lower())
 
 
 def _links(node: NodeTopology, gpu: Gpu, gpus: list[Gpu]) -> list[int] | None:
@@ -90,6 +83,8 @@ def _cores(node: NodeTopology, gpus: list[Gpu], threads: int | None) -> tuple[di
     sizes = {len(package.cpus or ()) for package in packages}
     if len(sizes) != 1 or next(iter(sizes)) % threads:
         raise GputopoError(f"{threads} threads a core do not divide the sockets' CPUs alike", "--threads-per-core")
+    if any(len(gpu.packages or ()) not in (1, len(packages)) for gpu in gpus):
+        return {}, "a GPU is near some of the sockets, and Slurm takes one or all of them"
     each = next(iter(sizes)) // threads
     return {gpu.id: _ranges(packages, gpu.packages or (), each) for gpu in gpus}, ""
 

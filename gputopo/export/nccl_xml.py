@@ -2,6 +2,11 @@
 
 NCCL fills in what a file leaves out from /sys and NVML on the node (`class`, link speed, `sm`, `rank`, NVLink
 rows of a GPU without any), so what the evidence lacks is left out; what a file says wins over the node.
+
+A `<net>` that the file names is another matter (v2.30.7-1, ncclTopoFillNet): nothing above it is filled in, and NCCL
+stops where a `<pci>` has no link_width. Where a GPU is below the same `<pci>`, its own process fills that in and the
+others do not, so that NCCL takes one switch for two. So a `<nic>` is written only where nothing is left to fill in;
+else its `<pci>` alone: NCCL finds the port by itself and hangs it there.
 """
 
 from __future__ import annotations
@@ -41,7 +46,8 @@ def text(node: NodeTopology) -> str:
     leaves = [_gpu_leaf(node, gpu, links[gpu.id] if known else None) for gpu in node.gpus]
     cards, left_out = _cards(node)
     taken = {leaf.busid for leaf in leaves}
-    leaves += [_card_leaf(node, busid, nics) for busid, nics in cards.items() if busid not in taken]
+    shared = {switch.id for leaf in leaves for switch in leaf.switches}
+    leaves += [_card_leaf(node, busid, nics, shared) for busid, nics in cards.items() if busid not in taken]
     lines = [_comment(left_out), '<system version="1">']
     for numa in sorted({leaf.numa for leaf in leaves}):
         lines.append(f"  <cpu {_cpu(node, numa)}>")
@@ -101,12 +107,25 @@ def _cards(node: NodeTopology) -> tuple[dict[str, list[Nic]], list[str]]:
     return cards, left_out
 
 
-def _card_leaf(node: NodeTopology, busid: str, nics: list[Nic]) -> _Leaf:
+def _card_leaf(node: NodeTopology, busid: str, nics: list[Nic], shared: set[str]) -> _Leaf:
+    """`shared`: the switches that have GPUs below them, too."""
     first = next((nic for nic in nics if nic.virtual_function_of is None), nics[0])
-    nets = [f"    <net {_net(nic)}/>" for nic in nics]
     kind = _INFINIBAND if first.link_layer == "InfiniBand" else _NIC
-    lines = (_pci(busid, kind, first.vendor, None, _link(node, first.pcie)), "  <nic>", *nets, "  </nic>", "</pci>")
-    return _Leaf(_numa(node, first) or 0, nccl_switches(node, first) or (), busid, lines)
+    numa, switches = _numa(node, first) or 0, nccl_switches(node, first) or ()
+    nets = [f"    <net {_net(nic)}/>" for nic in nics]
+    inner = ("  <nic>", *nets, "  </nic>") if _is_whole(node, numa, switches, first.pcie, shared) else ()
+    head = _pci(busid, kind, first.vendor, None, _link(node, first.pcie))
+    return _Leaf(numa, switches, busid, (head, *inner, "</pci>"))
+
+
+def _is_whole(
+    node: NodeTopology, numa: int, switches: tuple[Bridge, ...], link: Pcie | None, shared: set[str]
+) -> bool:  # fmt: skip
+    """Whether NCCL has nothing to fill in above a `<net>`; of a switch it reads subsystem ids, which no source has."""
+    links = [_link(node, one) for one in (link, *(switch.pcie for switch in switches))]
+    cpu = _cpu_says(node, numa)
+    filled = "affinity" in cpu and (cpu.get("arch") == "arm64" or "modelid" in cpu)
+    return filled and all(len(one) == 2 for one in links) and not any(switch.id in shared for switch in switches)
 
 
 def _net(nic: Nic) -> str:
@@ -143,12 +162,15 @@ def _quoted(value: str) -> str:
 
 
 def _cpu(node: NodeTopology, numa: int) -> str:
+    return " ".join(f"{key}={_quoted(value)}" for key, value in _cpu_says(node, numa).items())
+
+
+def _cpu_says(node: NodeTopology, numa: int) -> dict[str, str]:
     of = next((one for one in node.numa_nodes or () if one.number == numa), None)
     says = {"numaid": str(numa)}
     if of is not None and of.cpus:
         says["affinity"] = mask(of.cpus)
-    says |= _model(node, of)
-    return " ".join(f"{key}={_quoted(value)}" for key, value in says.items())
+    return says | _model(node, of)
 
 
 def _model(node: NodeTopology, of: NumaNode | None) -> dict[str, str]:

@@ -1,8 +1,9 @@
 """A feature file for Node Feature Discovery: /etc/kubernetes/node-feature-discovery/features.d/gputopo.
 
-nfd-worker reads `NAME=VALUE` lines and makes labels of them, without a prefix under
-`feature.node.kubernetes.io/`; lines that begin with `#` are comments (docs/usage/customization-guide, local
-feature source). The values are the shape of the node, which a nodeSelector can ask for.
+nfd-worker reads `NAMESPACE/NAME=VALUE` lines and makes labels of them; lines that begin with `#` are comments, those
+that begin with `# +` are directives. A name without a namespace is prefixed by releases of today and will not be by
+later ones. Read at kubernetes-sigs/node-feature-discovery 76e6cc8 (2026-07-30), docs/usage/customization-guide.md and
+source/local/local.go. The values are the shape of the node, which a nodeSelector can ask for.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 
 from gputopo.topology.node import NodeTopology
 
+_NAMESPACE = "feature.node.kubernetes.io"
 _VALUE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 
 
@@ -24,7 +26,7 @@ def text(node: NodeTopology) -> str:
         if value is None or not _VALUE.fullmatch(value):
             lines.append(f"# gputopo-{name}: not in the evidence")
         else:
-            lines.append(f"gputopo-{name}={value}")
+            lines.append(f"{_NAMESPACE}/gputopo-{name}={value}")
     return "\n".join(lines) + "\n"
 
 

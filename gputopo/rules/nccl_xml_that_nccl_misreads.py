@@ -37,7 +37,7 @@ CODE = "GT015"
 SEVERITY = "warning"
 
 # kind → severity, message, why it matters, remedy. What NCCL does: src/graph/xml.cc, topo.cc.
-_KINDS = {
+TRAPS = {
     "nccl-self-nvlink": (
         "error", "NCCL finds no NVLink for {}: the link targets the GPU itself",
         "all pairs are modelled through PCIe or the socket link, an order of magnitude too slow",
@@ -99,7 +99,7 @@ _KINDS = {
 
 
 def check(node: NodeTopology) -> Iterator[Finding]:
-    for kind, (severity, message, matters, remedy) in _KINDS.items():
+    for kind, (severity, message, matters, remedy) in TRAPS.items():
         seen = observed(node, kind)
         if not seen:
             continue

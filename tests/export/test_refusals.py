@@ -37,7 +37,7 @@ def test_a_matrix_alone_names_no_device(to: str, what: str, capsys: pytest.Captu
 def test_a_matrix_gives_the_features_it_holds(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["export", "--to", "nfd", "sample:hgx-h100"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "gputopo-gpu.nvlink=switch" in lines
+    assert "feature.node.kubernetes.io/gputopo-gpu.nvlink=switch" in lines
     assert "# gputopo-gpu.product: not in the evidence" in lines
 
 

@@ -90,7 +90,7 @@ def test_a_wrong_option_is_one_line(words: list[str], tmp_path: Path, capsys: py
     [
         ("kind: Pod\n  bad: [", ":2)"),
         ("kind: Gizmo\napiVersion: v1\n", "no rule knows kind Gizmo"),
-        ("", "no Kubernetes object"),
+        ("", "the file is empty"),
         ("[" * 10240, "nested"),
         ("x" * 100_000, "no mapping"),
     ],

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from gputopo.allocate.dra import published
 from gputopo.terms.manifest import Manifest, Path, Place
+from gputopo.topology.node import NodeTopology
 
 
 class Context(NamedTuple):
@@ -16,6 +17,7 @@ class Context(NamedTuple):
     minor: int = 36  # of Kubernetes 1.x
     together: tuple[Manifest, ...] = ()  # every manifest that is checked in one go, of all files
     minor_said: bool = False  # the user named the release of Kubernetes
+    node: NodeTopology | None = None  # of the evidence that was given beside them
 
     @property
     def driver_words(self) -> str:
