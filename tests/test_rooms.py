@@ -26,8 +26,10 @@ MAY: dict[str, set[str]] = {
     "pods": WORDS | {"records", "holdings", "topology"},
     "export": WORDS | {"topology", "allocate"},
     "rules": WORDS | {"records", "holdings", "topology", "cel", "allocate", "pods"},
-    "documents": WORDS | {"records", "holdings", "topology", "allocate", "pods", "rules"},
-    "reports": WORDS | {"records", "holdings", "topology", "allocate", "pods", "rules", "documents", "inspection"},
+    "fleet": WORDS | {"records", "topology", "allocate", "rules"},
+    "documents": WORDS | {"records", "holdings", "topology", "allocate", "pods", "rules", "fleet"},
+    "reports": WORDS
+    | {"records", "holdings", "topology", "allocate", "pods", "rules", "fleet", "documents", "inspection"},
     "inspection": WORDS | {"records", "holdings", "evidence", "parsers", "topology", "rules", "documents"},
 }
 EVERYTHING = {"cli", "commands", "__init__", "__main__", "sample_files"}

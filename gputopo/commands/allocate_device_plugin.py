@@ -10,10 +10,11 @@ import typer
 from gputopo.commands import allocate_objects as given
 from gputopo.commands import allocate_options as shared
 from gputopo.commands import options
+from gputopo.commands.allocate_fleet_options import Fleet, fleet_of
 from gputopo.commands.allocate_holdings import assumed as assumed_of
-from gputopo.commands.allocate_holdings import holding
 from gputopo.commands.allocate_place import Place, exit_code
-from gputopo.commands.allocate_plugin_config import choose, configs_of, label_of, plugin_release
+from gputopo.commands.allocate_plugin_asked import Asking, prepared, resource_and_size
+from gputopo.commands.allocate_plugin_config import Chosen, choose, configs_of, label_of, plugin_release
 from gputopo.commands.allocate_reading import Files, How, Reading, read
 from gputopo.errors import GputopoError
 from gputopo.terms.kube_object import WrongShape
@@ -69,8 +70,10 @@ def command(
         Optional[str],  # noqa: UP045
         typer.Option("--fm-partitions", metavar="FILE|hgx", help="Fabric Manager's partitions: `fmpm -l`, or hgx."),
     ] = None,
+    fleet: shared.FleetPaths = None,
+    fail_on: shared.FleetFailOn = None,
     as_format: options.As = None,
-    form: options.Output = "text",
+    form: shared.AnyOutput = "text",
     output_file: options.OutputFile = None,
     color: options.Color = "auto",
     verbose: options.Verbose = False,
@@ -94,13 +97,25 @@ def command(
     if count is not None or not (pod or sources):
         shared.checked_count(count)
     how = How(as_format, assume, merge, each, root, driver_root, timeout, quiet)
-    found = read(sources, Files(pod, node, None, classes, k8s_version), how, counted=count is not None)
     place = Place(form, output_file, color, verbose, quiet)
+    alone = (
+        ("--available", available), ("--in-use", in_use), ("--must-include", must_include), ("--ordered", ordered),
+        ("--node", node), ("--fm-partitions", fm_partitions), ("--merge", merge), ("--each", each),
+        ("--root", root), ("--driver-root", driver_root),
+    )  # fmt: skip
+    many = fleet_of(fleet, fail_on, place, timeout, as_format, assume, alone)
+    files = Files(pod, node, None, classes, k8s_version)
+    found = read(sources, files, how, counted=count is not None, speaks=lambda *_: many is not None)
     try:
-        resource, size = _asked(found.objects, resource, container, count)
+        resource, size = resource_and_size(found.objects, resource, container, count)
+        if many is not None:
+            return _of_fleet(
+                many, Asking(size, None, None, None, None, resource, None), found, version, policy, platform,
+                _Config(plugin_config, config_key, mig_strategy, shared_policy),
+            )  # fmt: skip
         configs = configs_of(plugin_config, found)
         config_key = config_key or label_of(configs, found.objects, found.nodes)
-        request = _Request(size, available, in_use, must_include, ordered, resource, partitions)
+        request = Asking(size, available, in_use, must_include, ordered, resource, partitions)
         try:
             config, notes = choose(configs, config_key, mig_strategy, shared_policy)
             plugin = DevicePlugin(config, version, policy=policy, platform="" if platform == "nvml" else platform)
@@ -115,64 +130,36 @@ def command(
     return max(map(_exit, reports))
 
 
-class _Request(NamedTuple):
-    """The request as the options give it."""
+class _Config(NamedTuple):
+    """The options of the plugin's configuration."""
 
-    size: int
-    available: str | None
-    in_use: str | None
-    must_include: str | None
-    ordered: str | None
-    resource: str | None
-    partitions: Sequence[FmPartition] | None
+    path: str | None
+    key: str | None
+    mig_strategy: str | None
+    shared_policy: str | None
 
 
-def _asked(
-    objects: given.Objects, resource: str | None, container: str | None, count: int | None
-) -> tuple[str | None, int]:  # fmt: skip
-    """Of which resource and how many. The plugin is asked container by container. Raises GputopoError, WrongShape."""
-    pod = objects.pod
-    if pod is None:
-        return resource, shared.checked_count(count)
-    from gputopo.allocate.decider.asks import containers
+def _of_fleet(
+    fleet: Fleet, asking: Asking, found: Reading, version: str, policy: Policy, platform: str, config: _Config
+) -> int:  # fmt: skip
+    from gputopo.commands.allocate_fleet import run
+    from gputopo.commands.allocate_fleet_askers import OfPlugin
 
-    own = resource if resource is None or "/" in resource else f"nvidia.com/{resource}"
-    names = {name for one in containers(pod) for name, amount in one.asks.items() if amount and _is_ours(name)}
-    if own is None and len(names) > 1:
-        several = ", ".join(sorted(names))
-        raise GputopoError(f"the pod asks for several resources: {several}", pod.where, "--resource NAME")
-    own = own or next(iter(names), "nvidia.com/gpu")
-    asking = [one for one in containers(pod) if one.asks.get(own)]
-    one = given.one_container(asking, pod, container, own)
-    return own, shared.checked_count(count, int(one.asks[own]))
+    def chosen(reading: Reading) -> Chosen:
+        configs = configs_of(config.path, reading)
+        key = config.key or label_of(configs, reading.objects, reading.nodes)
+        return choose(configs, key, config.mig_strategy, config.shared_policy)
+
+    asker = OfPlugin(asking, chosen, version, policy, platform)
+    decides = found.objects.decision(found.version, None, asking.resource or "nvidia.com/gpu")
+    return run(fleet, asker, found, found.objects.pod, decides)
 
 
-def _is_ours(resource: str) -> bool:
-    return resource.startswith(("nvidia.com/gpu", "nvidia.com/mig-")) and not resource.startswith(
-        ("nvidia.com/gpumem", "nvidia.com/gpucores")
-    )
-
-
-def _ask(node: NodeTopology, plugin: DevicePlugin, asked: _Request, found: Reading) -> Report:
+def _ask(node: NodeTopology, plugin: DevicePlugin, asked: Asking, found: Reading) -> Report:
     from gputopo.allocate.device_plugin.report import report
-    from gputopo.allocate.device_plugin.units import offered
-    from gputopo.allocate.gpu_set import resolve
-    from gputopo.allocate.request import Request
-    from gputopo.allocate.state import State
 
-    units = offered(node, plugin.config)
-    name = _resource(asked.resource, tuple(units))
-    own = units[name]
-    free, order = shared.free_units(node, own, asked.available, asked.in_use, asked.ordered)
-    given_free = asked.available or asked.in_use or asked.ordered
-    state = holding(State(node, own, free), name, found.beside.states, given=given_free)
-    must = resolve(node, asked.must_include, "--must-include", own) if asked.must_include is not None else ()
-    lost = [one for one in must if one not in state.free]
-    if lost:
-        raise GputopoError(f"not among the free ones: {', '.join(lost)}", "--must-include")
-    if len(must) > asked.size:
-        raise GputopoError(f"{len(must)} are required and {asked.size} asked for", "--must-include")
-    return report(plugin._replace(ordered=order), state, Request(asked.size, must, name), asked.partitions)
+    state, request, order = prepared(node, plugin, asked, found)
+    return report(plugin._replace(ordered=order), state, request, asked.partitions)
 
 
 def _decision(report: Report, found: Reading) -> Decision:
@@ -195,22 +182,6 @@ def _kubelet(
     own, others = of_plugin(report, found, config, version)
     said = (*(Assumed(note) for note in notes), *own, *assumed_of(found.beside.states))
     return _Beside(assumed(report, said, alone=config is None and not found.beside.kubelet_configs), others)
-
-
-def _resource(name: str | None, offered: Sequence[str]) -> str:
-    from gputopo.allocate.device_plugin.units import GPU
-
-    if not offered:
-        raise GputopoError("the plugin offers nothing on this node", "", "see its MIG strategy", 1)
-    if name is None:
-        if GPU in offered or len(offered) == 1:
-            return GPU if GPU in offered else offered[0]
-        raise GputopoError(f"which resource? {', '.join(offered)}", "--resource")
-    if "/" not in name:
-        name = f"nvidia.com/{name}"
-    if name not in offered:
-        raise GputopoError(f"the plugin does not offer {name} here", "--resource", f"it offers {', '.join(offered)}", 1)
-    return name
 
 
 def _partitions(text: str | None) -> Sequence[FmPartition] | None:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Optional
 import typer
 
 from gputopo.commands import allocate_options as shared
-from gputopo.commands import options, output
+from gputopo.commands import options
+from gputopo.commands.allocate_fleet_options import Fleet, fleet_of
 from gputopo.commands.allocate_place import Place
+from gputopo.commands.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from gputopo.allocate.dra.objects import KubeNode
     from gputopo.allocate.dra.question import Report
     from gputopo.commands.allocate_dra_objects import Notes, Question
+    from gputopo.commands.allocate_sources import Sorted
     from gputopo.topology.node import NodeTopology
 
 _Files = Optional[list[str]]  # noqa: UP045  (Typer reads it at run time)
@@ -51,8 +54,10 @@ def command(
     k8s_version: shared.K8sVersion = None,
     feature_gate: Gates = None,
     driver_version: DriverVersion = None,
+    fleet: shared.FleetPaths = None,
+    fail_on: shared.FleetFailOn = None,
     as_format: options.As = None,
-    form: options.Output = "text",
+    form: shared.AnyOutput = "text",
     output_file: options.OutputFile = None,
     color: options.Color = "auto",
     verbose: options.Verbose = False,
@@ -70,9 +75,14 @@ def command(
     seconds = options.checked_timeout(timeout)
     shared.check_live(sources, root, driver_root)
     form_of_sources = options.checked_format(as_format)
+    place = Place(form, output_file, color, verbose, quiet)
+    alone = (("--node", node), ("--merge", merge), ("--each", each), ("--root", root), ("--driver-root", driver_root))
+    many = fleet_of(fleet, fail_on, place, seconds, as_format, assume, alone)
     beside = shared.sources_of(sources, seconds, quiet, form_of_sources)
     files = Files(tuple(claim or ()), slices, classes, allocated, node, pod)
     asked, how = question(beside.objects, files, k8s_version, tuple(feature_gate or ()))
+    if many is not None:
+        return _of_fleet(many, asked, how, driver_version, beside, pod)
     assumed = options.pairs(assume, "--assume")
     topologies: tuple[NodeTopology, ...] = ()
     if beside.node or (sources and not asked.slices):
@@ -81,8 +91,9 @@ def command(
         )
     elif not asked.slices:
         topologies = shared.live_nodes(root, driver_root, seconds, quiet, assumed)
-    reports = _reports(asked, how, topologies, driver_version, _clock(seconds, quiet))
-    place = Place(form, output_file, color, verbose, quiet)
+    note = f"; --timeout ends it after {seconds:g} s"
+    with Progress("searching", unit="steps", note=note, quiet=quiet) as progress:
+        reports = _reports(asked, how, topologies, driver_version, _clock(seconds, progress))
     _print([(_noted(report, asked.notes), topology) for report, topology in reports], asked, place)
     return exit_code([report for report, _ in reports])
 
@@ -118,23 +129,39 @@ def _noted(report: Report, notes: Notes) -> Report:
     return report._replace(answer=report.answer._replace(assumptions=(*notes, *report.answer.assumptions)))
 
 
-def _clock(seconds: float, quiet: bool) -> Callable[[], bool]:
-    """Whether the time is over; after two seconds says once, on a terminal, that it is still searching."""
-    import sys
+def _clock(seconds: float, progress: Progress) -> Callable[[], bool]:
+    """Whether the time is over; it is asked now and then, by which the progress is counted."""
     import time
 
+    from gputopo.allocate.dra.search import CHECK_EVERY
+
     began = time.monotonic()
-    told = quiet or not sys.stderr.isatty()
 
     def over() -> bool:
-        nonlocal told
-        spent = time.monotonic() - began
-        if spent > 2 and not told:
-            told = True
-            output.say(f"searching as the scheduler does; --timeout ends it after {seconds:g} s")
-        return spent > seconds
+        progress.step(CHECK_EVERY)
+        return time.monotonic() - began > seconds
 
     return over
+
+
+def _of_fleet(
+    fleet: Fleet, asked: Question, how: Behaviour, driver_version: str | None, beside: Sorted, pod: str | None
+) -> int:  # fmt: skip
+    from gputopo.commands import allocate_objects as given
+    from gputopo.commands.allocate_dra_objects import driver_line
+    from gputopo.commands.allocate_fleet import run
+    from gputopo.commands.allocate_fleet_dra import OfDra
+    from gputopo.commands.allocate_reading import Reading
+
+    line, notes = driver_line(driver_version)
+    asking = [one for one in given.read_file(pod, "--pod") if one.kind in given.WORKLOADS] if pod is not None else []
+    nobody = given.Objects(None, beside.of("Node"), (), (), ())
+    common = Reading((), beside._replace(objects=()), nobody, "", None)
+
+    def clock(progress: Progress) -> Callable[[], bool]:
+        return _clock(fleet.timeout, progress)
+
+    return run(fleet, OfDra(asked, how, line, notes, clock), common, asking[0] if asking else None, asked.decision)
 
 
 def _print(reports: Sequence[tuple[Report, NodeTopology | None]], asked: Question, place: Place) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from gputopo.allocate.assumed import Assumed
 from gputopo.allocate.decider import Decision
+from gputopo.allocate.decider.asks import pod_spec
 from gputopo.allocate.dra import features, published
 from gputopo.allocate.dra.behaviour import Behaviour, of
 from gputopo.allocate.dra.objects import Allocated, Claim, DeviceClass, KubeNode, Slice, World
@@ -15,7 +16,7 @@ from gputopo.allocate.dra.read_claims import allocated_of, claim_of, is_allocate
 from gputopo.allocate.dra.read_slices import class_of, slice_of
 from gputopo.commands import allocate_objects as given
 from gputopo.errors import GputopoError
-from gputopo.terms.kube_object import KubeObject, WrongShape, mapping, mappings, text
+from gputopo.terms.kube_object import KubeObject, WrongShape, mappings, text
 from gputopo.topology.node import NodeTopology, NoteAssumption
 
 _CLAIMS = ("ResourceClaim", "ResourceClaimTemplate")
@@ -200,10 +201,7 @@ def _claims(asking: Sequence[KubeObject], pod: KubeObject | None) -> tuple[Claim
             raise GputopoError("which claim?", "", "--claim FILE, or --pod FILE with its claims")
         return tuple(_each(claim_of, asking))
     try:
-        spec = pod.spec
-        if pod.kind != "Pod":
-            spec = mapping(mapping(spec, "template", "spec.template"), "spec", "spec.template.spec")
-        references = mappings(spec, "resourceClaims", "spec.resourceClaims")
+        references = mappings(pod_spec(pod), "resourceClaims", "spec.resourceClaims")
         names = [
             (text(one, "name"), text(one, "resourceClaimName"), text(one, "resourceClaimTemplateName"))
             for one in references

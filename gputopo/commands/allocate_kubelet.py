@@ -11,23 +11,12 @@ from gputopo.allocate.assumed import Assumed
 from gputopo.commands import allocate_objects as given_objects
 from gputopo.commands import allocate_options as shared
 from gputopo.commands import options
-from gputopo.commands.allocate_holdings import assumed as assumed_of
-from gputopo.commands.allocate_holdings import holding
-from gputopo.commands.allocate_kubelet_options import (
-    GPU,
-    Asked,
-    Given,
-    amount,
-    config_text,
-    is_asked,
-    pod_of,
-    release_said,
-    request_of,
-    settings_of,
-)
+from gputopo.commands.allocate_fleet_options import Fleet, fleet_of
+from gputopo.commands.allocate_kubelet_options import GPU, Asked, Given, amount, pod_of
+from gputopo.commands.allocate_kubelet_question import Question, prepared
 from gputopo.commands.allocate_options import Text
 from gputopo.commands.allocate_place import Place, exit_code, is_better
-from gputopo.commands.allocate_plugin_config import configs_of, plugin_config_of, plugin_release
+from gputopo.commands.allocate_plugin_config import plugin_release
 from gputopo.commands.allocate_reading import Files, How, Reading, read
 from gputopo.errors import GputopoError
 from gputopo.terms.kube_object import WrongShape
@@ -37,7 +26,6 @@ if TYPE_CHECKING:
     from gputopo.allocate.answer import Answer
     from gputopo.allocate.best import Best
     from gputopo.allocate.decider import Decision
-    from gputopo.allocate.device_plugin.config import PluginConfig
     from gputopo.allocate.kubelet.mechanism import KubeletNode
     from gputopo.allocate.kubelet.otherwise import Otherwise
     from gputopo.allocate.outcome import Outcome
@@ -79,8 +67,10 @@ def command(
     plugin_version: shared.PluginVersion = None,
     resource: ResourceName = None,
     k8s_version: shared.K8sVersion = None,
+    fleet: shared.FleetPaths = None,
+    fail_on: shared.FleetFailOn = None,
     as_format: options.As = None,
-    form: options.Output = "text",
+    form: shared.AnyOutput = "text",
     output_file: options.OutputFile = None,
     color: options.Color = "auto",
     verbose: options.Verbose = False,
@@ -106,33 +96,38 @@ def command(
         raise GputopoError("--pod says CPUs and memory itself", "--cpus" if cpus is not None else "--memory")
     sizes = amount(cpus, "--cpus", "16"), amount(memory, "--memory", "64Gi")
     how = How(as_format, assume, merge, each, root, driver_root, timeout, quiet)
-    found = read(sources, Files(pod, node, None, classes, k8s_version), how, counted=count is not None)
+    place = Place(form, output_file, color, verbose, quiet)
+    alone = (
+        ("--available", available), ("--in-use", in_use), ("--node", node), ("--merge", merge), ("--each", each),
+        ("--root", root), ("--driver-root", driver_root),
+    )  # fmt: skip
+    many = fleet_of(fleet, fail_on, place, timeout, as_format, assume, alone)
+    files = Files(pod, node, None, classes, k8s_version)
+    found = read(sources, files, how, counted=count is not None, speaks=lambda *_: many is not None)
     asking = found.objects.pod if sizes == (None, None) else None
     if asking is None:
         shared.checked_count(count)
-    question = _Question(
+    question = Question(
         Asked(count, *sizes, asking), given, resource or GPU, available, in_use, kubelet_config, plugin_config,
         config_key, plugin_release(plugin_version), k8s_version,
     )  # fmt: skip
     try:
+        if many is not None:
+            return _of_fleet(many, question, found)
         reports = [_ask(one, question, found) for one in found.nodes]
     except WrongShape as error:
         raise given_objects.shaped(error, found.where) from None
-    _print(reports, Place(form, output_file, color, verbose, quiet))
+    _print(reports, place)
     return max(exit_code(one.answer, by_chance=True) for one in reports)
 
 
-class _Question(NamedTuple):
-    asked: Asked
-    given: Given
-    resource: str
-    available: str | None
-    in_use: str | None
-    kubelet_config: str | None
-    plugin_config: str | None
-    config_key: str | None
-    plugin_version: str
-    k8s_version: str | None
+def _of_fleet(fleet: Fleet, question: Question, found: Reading) -> int:
+    from gputopo.commands.allocate_fleet import run
+    from gputopo.commands.allocate_fleet_askers import OfKubelet
+
+    pod_of(question.asked, question.resource)  # a pod that cannot be asked is no matter of a node
+    decides = found.objects.decision(found.version, None, question.resource)
+    return run(fleet, OfKubelet(question), found, question.asked.pod, decides)
 
 
 class _Report(NamedTuple):
@@ -145,40 +140,15 @@ class _Report(NamedTuple):
     others: tuple[Otherwise, ...] = ()
 
 
-def _ask(node: NodeTopology, question: _Question, found: Reading) -> _Report:
+def _ask(node: NodeTopology, question: Question, found: Reading) -> _Report:
     from gputopo.allocate.best import best
-    from gputopo.allocate.device_plugin.config import Refused
-    from gputopo.allocate.device_plugin.plugin import DevicePlugin
-    from gputopo.allocate.device_plugin.units import offered
-    from gputopo.allocate.kubelet.mechanism import KubeletNode
     from gputopo.allocate.kubelet.merge import POLICIES
     from gputopo.allocate.kubelet.otherwise import otherwise
-    from gputopo.allocate.state import State
 
-    notes: list[Assumed] = []
-    resource = question.resource
-    release = release_said(question.k8s_version, found.objects, node)
-    file = config_text(question.kubelet_config, found.beside)
-    settings = settings_of(file, release, question.given, question.asked, notes)
-    try:
-        plugin = DevicePlugin(_plugin_config(question, found, notes), question.plugin_version)
-        units = offered(node, plugin.config)
-    except Refused as error:
-        raise GputopoError(f"the device plugin does not start: {error}", "--plugin-config", "", 1) from error
-    if resource not in units:
-        hint = f"it offers {', '.join(units)}" if units else ""
-        raise GputopoError(f"the plugin does not offer {resource} here", "--resource", hint, 1)
-    own, sharing = units[resource], plugin.config.sharing
-    free, _ = shared.free_units(node, own, question.available, question.in_use)
-    state = holding(State(node, own, free), resource, found.beside.states, given=question.available or question.in_use)
-    pod = pod_of(question.asked, resource)
-    request = request_of(pod, resource)
-    if question.asked.pod is not None and question.asked.size is not None:
-        notes.append(Assumed(f"the pod asks for {question.asked.size} instead of what its manifest says", "without -c"))
-    mechanism = KubeletNode(settings, plugin if is_asked(release, notes) else None, pod)
+    mechanism, plugin, state, request, notes = prepared(node, question, found)
+    settings, sharing = mechanism.settings, plugin.config.sharing
     answer = mechanism.answer(state, request)
-    decision = found.objects.decision(found.version, node.name, resource)
-    notes += assumed_of(found.beside.states)
+    decision = found.objects.decision(found.version, node.name, question.resource)
     assumed = tuple(dict.fromkeys((*notes, *map(Assumed.of, answer.assumptions))))
     others = otherwise(mechanism, state, request, [policy for policy in POLICIES if policy != settings.policy])
     report = _Report(answer, state, decision, assumed, others=others)
@@ -217,19 +187,6 @@ def _after(
     after = aftermath(answer, state, step, admits)
     alone = pod is None or len(asking(pod, request.resource)) == 1
     return after if alone else after._replace(largest=None)
-
-
-def _plugin_config(question: _Question, found: Reading, notes: list[Assumed]) -> PluginConfig:
-    from gputopo.allocate.device_plugin.config import PluginConfig
-
-    configs = configs_of(question.plugin_config, found)
-    notes.append(Assumed(f"device plugin {question.plugin_version}", "--plugin-version"))
-    if not configs:
-        notes.append(Assumed("no replicas, no MIG", "--plugin-config FILE"))
-        return PluginConfig()
-    chosen = plugin_config_of(question.plugin_config, found, question.config_key)
-    notes += [Assumed(text) for text in chosen.notes]
-    return chosen.config
 
 
 def _print(reports: Sequence[_Report], place: Place) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gputopo.allocate.decider.asks import Container
 
 _LARGEST = 64 * 1024 * 1024
-WORKLOADS = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job")
+WORKLOADS = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob")
 Version = tuple[int, int]
 
 

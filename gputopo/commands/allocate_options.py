@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Literal, Optional
 
 import typer
 
@@ -53,6 +53,19 @@ PluginVersion = Annotated[
 KubeletConfig = Annotated[
     Text, typer.Option("--kubelet-config", metavar="FILE", help="Its file, a ConfigMap, or /configz.")
 ]
+
+AnyOutput = Annotated[
+    Literal["text", "json", "yaml", "junit"], typer.Option("-o", "--output", help="How to print it; junit: --fleet.")
+]
+FleetPaths = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--fleet", metavar="PATH", help="Ask every saved node in this folder, archive or list of paths."),
+]
+FleetFailOn = Annotated[
+    Optional[options.Severity],  # noqa: UP045
+    typer.Option("--fail-on", help="Of --fleet: error (refused), warning (or split), info, never. [default: error]",
+                 show_default=False),
+]  # fmt: skip
 
 
 def checked_count(count: int | None, asked: int | None = None) -> int:

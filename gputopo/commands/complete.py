@@ -249,6 +249,7 @@ VALUES: dict[str, Callable[[str], Answer]] = {
     "WHAT": _with,
     "FILE": lambda word: Answer((), 0),
     "FILE...": lambda word: Answer((), 0),
+    "PATH": lambda word: Answer((), 0),
     "DIR": lambda word: Answer((), DIRECTORIES),
     "KEY=VALUE": lambda word: Answer(_starting(word, (("sockets=numa", "Each NUMA node is a socket."),))),
     "GATE=VALUE": _gates,

@@ -10,6 +10,7 @@ from typer._click.exceptions import ClickException, NoSuchOption
 
 from gputopo.errors import GputopoError
 
+_INTERNAL = "internal error: "
 DEBUG_HINT = "GPUTOPO_DEBUG=1 gives the traceback; please report it with the input"
 
 
@@ -26,6 +27,16 @@ def report(error: Exception, stream: TextIO | None, program: str = "gputopo") ->
         except OSError:
             pass  # nobody reads stderr: the exit code is all that is left
     return code
+
+
+def in_words(error: Exception) -> str:
+    """What and where, for a list of things that went wrong. Raises the error again with GPUTOPO_DEBUG=1."""
+    import os
+
+    what, where, _, _ = _parts(error)
+    if what.startswith(_INTERNAL) and os.environ.get("GPUTOPO_DEBUG") == "1":
+        raise error
+    return f"{what} ({where})" if where else what
 
 
 def called_as(program: str, hint: str) -> str:
@@ -51,7 +62,7 @@ def _parts(error: Exception) -> tuple[str, str, str, int]:
     if isinstance(error, OSError):
         return (error.strerror or str(error)).lower(), str(error.filename or ""), "", 2
     place = _place(error)
-    return f"internal error: {type(error).__name__}: {error}", place, DEBUG_HINT, 2
+    return f"{_INTERNAL}{type(error).__name__}: {error}", place, DEBUG_HINT, 2
 
 
 def _usage(error: ClickException) -> tuple[str, str, str, int]:

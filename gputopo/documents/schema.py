@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from gputopo.documents import allocation, allocation_comparison, forecast, lint, pod_audit, shape
+from gputopo.documents import admission, allocation, allocation_comparison, forecast, lint, pod_audit, shape
 from gputopo.documents.forms import REQUIRED, Schema
 from gputopo.errors import GputopoError
 
@@ -27,8 +27,8 @@ def schemas() -> dict[str, Schema]:
     ):
         made[kind] = {**_head(kind), **one, "$defs": defs}
         made[list_kind] = _list_of(list_kind, kind, one, defs)
-    report, defs = lint.parts()
-    made[lint.KIND] = {**_head(lint.KIND), **report, "$defs": defs}
+    for kind, (report, defs) in ((lint.KIND, lint.parts()), (admission.KIND, admission.parts())):
+        made[kind] = {**_head(kind), **report, "$defs": defs}
     return made
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, BinaryIO
 from gputopo.errors import GputopoError
 from gputopo.evidence import tar_headers
 from gputopo.evidence.expanded import Expanded, Plain, compression_of, too_large
-from gputopo.evidence.piece import Tree
 from gputopo.evidence.tar_headers import BLOCK, HARD_LINK, MEMBERS, Member
 from gputopo.evidence.tree import FILE, FOLDER, LINK, MEMBER_BYTES, LinkedTree
 
@@ -109,7 +108,7 @@ class ArchiveTree(LinkedTree):
     def _children(self, place: str) -> list[str] | None:
         return self._folders.get((self._prefix + place).rstrip("/"), [])
 
-    def below(self, path: str) -> Tree | None:
+    def below(self, path: str) -> ArchiveTree | None:
         place = self._folder(path)
         if place is None:
             return None

@@ -17,7 +17,6 @@ from typing import Any
 
 from gputopo.evidence.redact import Redactor
 
-FOLDER = "kubelet"
 # Field → the kind of name in it, a text or a list of texts.
 _NAMES = {
     "ContainerName": "pod", "ClaimName": "pod", "Namespace": "pod", "PodName": "pod", "PodNamespace": "pod",

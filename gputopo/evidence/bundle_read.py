@@ -23,6 +23,14 @@ from gputopo.terms.structured_text import json_is_too_large
 VERSION = 1
 MANIFEST = "manifest.json"
 MARK = '"gputopo": "bundle"'
+KUBELET = "kubelet"  # the folder of its state files, on request
+# kubelet, pkg/kubelet/cm: devicemanager, cpumanager, memorymanager, dra.
+KUBELET_STATE = (
+    "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint",
+    "var/lib/kubelet/cpu_manager_state",
+    "var/lib/kubelet/memory_manager_state",
+    "var/lib/kubelet/dra_manager_state",
+)
 DERIVED = ("inspect.json", MANIFEST)
 _FOLDERS = 200  # of a folder of bundles
 _NEWER = "a newer gputopo reads it"
@@ -83,13 +91,14 @@ def _evidence(manifest: dict[str, object]) -> list[str]:
 
 
 class BundleRoot:
-    """The root folder of a bundle; `live` is what its collector knew beside the files."""
+    """The root folder of a bundle; `live` is what its collector knew beside the files, `kubelet` its state files."""
 
-    __slots__ = ("_tree", "live")
+    __slots__ = ("_tree", "kubelet", "live")
 
-    def __init__(self, tree: Tree, live: Mapping[str, object]) -> None:
+    def __init__(self, tree: Tree, live: Mapping[str, object], kubelet: tuple[Piece, ...] = ()) -> None:
         self._tree = tree
         self.live = live
+        self.kubelet = kubelet
 
     def read(self, path: str) -> bytes | None:
         return self._tree.read(path)
@@ -109,7 +118,9 @@ def _root(tree: Tree, path: str, piece: Piece, manifest: dict[str, object]) -> P
     if below is None or below.names("sys") is None:
         return None
     live = manifest.get("live")
-    return piece._replace(tree=BundleRoot(below, live if isinstance(live, dict) else {}))
+    files = [f"{KUBELET}/{file}" for file in tree.names(KUBELET) or ()]
+    kubelet = tuple(one for file in files if (one := _text(tree, file, piece.name, file)) is not None)
+    return piece._replace(tree=BundleRoot(below, live if isinstance(live, dict) else {}, kubelet))
 
 
 def _text(tree: Tree, path: str, name: str, where: str) -> Piece | None:

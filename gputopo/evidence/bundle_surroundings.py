@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from gputopo.evidence.bundle import NotRead, Part
-from gputopo.evidence.bundle_kubelet import FOLDER as KUBELET
+from gputopo.evidence.bundle_read import KUBELET, KUBELET_STATE
 from gputopo.evidence.live import command
 from gputopo.evidence.live.node import Reading
 from gputopo.evidence.tree import MEMBER_BYTES, FolderTree
@@ -18,13 +18,6 @@ _COMMANDS = (
 )
 # Rows of lscpu that change from second to second.
 _CHANGING = ("CPU MHz:", "CPU(s) scaling MHz:")
-# kubelet, pkg/kubelet/cm: devicemanager, cpumanager, memorymanager, dra.
-_KUBELET = (
-    "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint",
-    "var/lib/kubelet/cpu_manager_state",
-    "var/lib/kubelet/memory_manager_state",
-    "var/lib/kubelet/dra_manager_state",
-)
 Found = tuple[tuple[Part, ...], tuple[NotRead, ...]]
 
 
@@ -90,7 +83,7 @@ def _plain() -> dict[str, str]:
 
 def kubelet_state(tree: FolderTree) -> Found:
     parts, missed = [], []
-    for path in _KUBELET:
+    for path in KUBELET_STATE:
         data = tree.read(path)
         if data is None:
             missed.append(NotRead(path, "absent, or cannot be read (root may)"))

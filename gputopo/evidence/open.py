@@ -48,6 +48,20 @@ def open_sources(
     return tuple(piece for spec in specs for piece in opener.open(spec))
 
 
+def open_bytes(
+    data: bytes, name: str, *, warn: Warn = lambda message: None, why_not: WhyNot = lambda text: ""
+) -> tuple[Piece, ...]:
+    """The pieces of one file that was read already. Raises GputopoError."""
+    return tuple(_Opener(None, 0.0, warn, why_not)._bytes(data, name))
+
+
+def open_tree(
+    tree: ArchiveTree, name: str, *, warn: Warn = lambda message: None, why_not: WhyNot = lambda text: ""
+) -> tuple[Piece, ...]:
+    """The pieces of a folder in an archive. Raises GputopoError."""
+    return tuple(_Opener(None, 0.0, warn, why_not)._archive(tree, name))
+
+
 class _Opener:
     __slots__ = ("stdin", "timeout", "warn", "why_not")
 

@@ -36,9 +36,8 @@ def containers(pod: KubeObject) -> tuple[Container, ...]:
 
 
 def pod_spec(pod: KubeObject) -> Body:
-    """Of a Pod, or of the template of a workload (Deployment, Job, StatefulSet, DaemonSet …)."""
-    template = mapping(pod.spec, "template")
-    return mapping(template, "spec") if pod.kind != "Pod" and template else pod.spec
+    """Of a Pod, or of the template of a workload (Deployment, Job, StatefulSet, DaemonSet, CronJob …)."""
+    return _of_template(pod).spec
 
 
 def pod_annotations(pod: KubeObject) -> dict[str, str]:
@@ -46,8 +45,12 @@ def pod_annotations(pod: KubeObject) -> dict[str, str]:
 
 
 def _of_template(pod: KubeObject) -> KubeObject:
-    template = mapping(pod.spec, "template")
-    return KubeObject(template, pod.where) if pod.kind != "Pod" and template else pod
+    """A CronJob's is that of the jobs that it makes (batch/v1 CronJobSpec.jobTemplate)."""
+    spec = pod.spec
+    if pod.kind == "CronJob":
+        spec = mapping(mapping(spec, "jobTemplate", "spec.jobTemplate"), "spec", "spec.jobTemplate.spec")
+    template = mapping(spec, "template", "spec.template") if pod.kind != "Pod" else {}
+    return KubeObject(template, pod.where) if template else pod
 
 
 def _asks(container: Body) -> Asked:

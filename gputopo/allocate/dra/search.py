@@ -20,7 +20,7 @@ from gputopo.allocate.dra.failure import LIMIT, Failure
 from gputopo.allocate.dra.objects import DeviceId, World
 
 DONE, FAILED, OVERFLOW = 1, 0, 2
-_CHECK_EVERY = 256  # steps between two looks at the clock
+CHECK_EVERY = 256  # steps between two looks at the clock
 
 
 class TimedOut(Exception):
@@ -76,7 +76,7 @@ class Search:
 
     def _one(self, key: RequestKey, device: int, in_list: bool, start: int) -> int:
         self._steps += 1
-        if self._steps % _CHECK_EVERY == 0 and self._out_of_time is not None and self._out_of_time():
+        if self._steps % CHECK_EVERY == 0 and self._out_of_time is not None and self._out_of_time():
             raise TimedOut
         claim, request, _ = key
         if claim >= len(self.world.claims):

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from gputopo.allocate.decider.asks import pod_spec
 from gputopo.allocate.kubelet.pod import Container, Kind, Pod
 from gputopo.allocate.kubelet.releases import Release
 from gputopo.allocate.kubelet.startup import Settings
@@ -84,8 +85,7 @@ def amounts(body: Mapping[str, Any], path: str) -> dict[str, Fraction]:
 
 def pod(manifest: KubeObject) -> Pod:
     """Of a Pod, or of the template of a workload. Raises WrongShape."""
-    template = mapping(manifest.spec, "template")
-    spec = mapping(template, "spec") if template and manifest.kind != "Pod" else manifest.spec
+    spec = pod_spec(manifest)
     containers = []
     for body in mappings(spec, "initContainers"):
         kind: Kind = "sidecar" if text(body, "restartPolicy") == "Always" else "init"

@@ -1,0 +1,1 @@
+"""Many nodes: what makes two of them alike, and an answer once for all that are."""
