@@ -240,7 +240,7 @@ def test_two_tabs_in_bash_tell_what_each_is(bash: Bash) -> None:
         assert re.search(rf"{verb} +\({re.escape(summary)}\)", said)
     said = bash.listed("gputopo inspect sample:")
     assert "hgx-h100" in said
-    assert re.search(r"GT112 +\(pcie-width-reduced\)", bash.listed("gputopo explain GT"))
+    assert re.search(r"GT112 +\(pcie-width-reduced\)", bash.listed("gputopo explain GT1"))
 
 
 def test_bash_takes_the_script_without_a_word() -> None:
