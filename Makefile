@@ -34,6 +34,7 @@ lint: $(STAMP)
 	$(BIN)/python -m gputopo.rules.explain --check
 	$(BIN)/python -m gputopo.commands.formats --check
 	$(BIN)/python -m gputopo.commands.man --check
+	$(BIN)/python -m gputopo.protos --check
 
 # Recorded answers of the real systems; without them this says so and passes.
 replay: $(STAMP)

@@ -89,8 +89,9 @@ def _constants(parser: str) -> Iterator[str]:
     for path in (*sorted(place.glob("*.py")), place.with_suffix(".py")):
         if path.is_file():
             yield from _of_docstrings(ast.parse(path.read_text(encoding="utf-8")))
-    for path in sorted((ROOT / "tests" / "parsers").glob(f"test_{parser}*.py")):
-        yield from _strings(ast.parse(path.read_text(encoding="utf-8")))
+    for folder in ("parsers", "pods_sources"):
+        for path in sorted((ROOT / "tests" / folder).glob(f"test_{parser}*.py")):
+            yield from _strings(ast.parse(path.read_text(encoding="utf-8")))
 
 
 def _of_docstrings(tree: ast.Module) -> Iterator[str]:

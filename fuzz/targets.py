@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
-from fuzz import archives, seeds, trees
+from fuzz import archives, kubelet, seeds, trees
 from fuzz.mutate import mutate
 from gputopo.errors import GputopoError
 from gputopo.evidence.piece import Piece
@@ -36,7 +36,7 @@ class Target(NamedTuple):
 
 
 def names() -> tuple[str, ...]:
-    """Every target: one a parser, found by looking at the folder, and two more."""
+    """Every target: one a parser, found by looking at the folder, and those that read no one text."""
     found = []
     for path in PARSERS.iterdir():
         file = path / "__init__.py" if path.is_dir() else path
@@ -44,10 +44,20 @@ def names() -> tuple[str, ...]:
             source = file.read_text(encoding="utf-8")
             if "\ndef parse(" in source and ("\ndef sniff(" in source or path.name == "sysfs_root"):
                 found.append(path.stem)
-    return (*sorted(found), "documents", "archives")
+    return (*sorted(found), "documents", "archives", *_MORE)
+
+
+# Name → seeds, what one is run through.
+_MORE: dict[str, tuple[Callable[[], Sequence[bytes]], Callable[[bytes, bool], None]]] = {
+    "podresources_bytes": (kubelet.messages, kubelet.run_message),
+    "allocate_answer": (kubelet.answers, kubelet.run_answer),
+    "gpu_processes": (kubelet.process_files, kubelet.run_process),
+}
 
 
 def target(name: str) -> Target:
+    if name in _MORE:
+        return Target(name, _MORE[name][0], mutate, _MORE[name][1])
     if name == "sysfs_root":
         return Target(
             name, trees.seeds, lambda case, random, _: trees.change(case, random), _run_tree, trees.pack, trees.unpack

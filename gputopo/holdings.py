@@ -27,7 +27,8 @@ class DeviceHeld(NamedTuple):
     space: str
     numa_nodes: tuple[int, ...] | None = None
     health: str = ""  # Healthy, Unhealthy, Unknown: as the source writes it
-    by: str = ""  # what of the source says so, where it has several: env, cdi, mount, annotation, process
+    by: str = ""  # what of the source says so, where it has several: env, cdi, mount, annotation, node, process
+    share: str = ""  # of a DRA device that several claims may hold at a time: the id of this share
 
 
 class MemoryHeld(NamedTuple):
@@ -83,6 +84,8 @@ class PodRecord(NamedTuple):
     admitted: str | None = None  # RFC 3339: status.startTime
     rejected: tuple[str, str] | None = None  # (reason, message) where the kubelet refused it
     config_hash: str | None = None  # of a mirror pod: the uid under which the kubelet knows it
+    cpus: CpuSet | None = None  # exclusive ones of the pod as a whole: its containers' own, and a pool they share
+    memory: tuple[MemoryHeld, ...] | None = None  # assigned to the pod as a whole
     line: int | None = None
 
 
@@ -106,6 +109,7 @@ class DeviceName(NamedTuple):
     nvml_index: int | None = None
     minor: int | None = None
     name: str | None = None  # of a kernel device
+    dra: str | None = None  # driver/pool/device
     numa_nodes: tuple[int, ...] | None = None
 
 
@@ -125,6 +129,8 @@ class HoldingRecords(NamedTuple):
     claims: tuple[ClaimRecord, ...] = ()
     names: tuple[DeviceName, ...] = ()
     allocatable: tuple[DeviceHeld, ...] | None = None  # healthy devices, held ones included
+    allocatable_cpus: CpuSet | None = None  # that the kubelet may give away, given ones included
+    allocatable_memory: tuple[MemoryHeld, ...] | None = None  # the same, a block for each NUMA node and kind
     capacity: tuple[tuple[str, int], ...] | None = None  # (resource, count)
     shared_cpus: CpuSet | None = None
     policies: tuple[tuple[str, str], ...] = ()  # ("cpu" | "memory" | "topology" | "topologyScope", name)

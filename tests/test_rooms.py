@@ -19,7 +19,8 @@ MAY: dict[str, set[str]] = {
     "records": {"terms"},
     "holdings": {"terms", "records"},
     "evidence": {"terms", "errors", "version", "sample_files"},
-    "parsers": {"terms", "records", "holdings"},
+    "protos": set(),
+    "parsers": {"terms", "records", "holdings", "protos"},
     "topology": {"terms", "records", "errors"},
     "cel": {"terms", "errors"},
     "allocate": WORDS | {"topology", "cel"},
@@ -34,12 +35,12 @@ MAY: dict[str, set[str]] = {
 }
 EVERYTHING = {"cli", "commands", "__init__", "__main__", "sample_files"}
 # The dispatcher takes a piece of evidence and answers with the error that users see.
-MORE = {"parsers/recognise.py": {"errors", "evidence"}}
+MORE = {"parsers/recognise.py": {"errors", "evidence"}, "parsers/recognise_holdings.py": set()}
 # A parser's neighbours that are not formats.
 NOT_FORMATS = {
     "unreadable", "limits", "formats", "xml_guard", "lscpu_sockets", "pasted_text", "pci_tree", "pci_ids",
     "nvidia_smi_values", "amd_tables", "kube_objects", "manifests", "plugin_config", "kubelet_config",
-    "kubelet_state", "gres_conf",
+    "kubelet_state", "gres_conf", "allocate_answer", "cgroup_cpuset", "proc_cgroup", "numa_maps", "gpu_processes",
 }  # fmt: skip
 THIRD_PARTY = {
     "typer": {"cli", "commands"},
@@ -48,6 +49,9 @@ THIRD_PARTY = {
     "pynvml": {"evidence", "parsers"},
     "subprocess": {"evidence"},
     "socket": {"evidence"},
+    "grpc": {"evidence"},
+    "grpc_tools": {"protos"},
+    "google.protobuf": {"parsers", "protos"},
 }
 
 

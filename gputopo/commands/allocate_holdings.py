@@ -25,7 +25,8 @@ def holding(state: State, resource: str, states: Sequence[KubeletState], *, give
     for one in states:
         if isinstance(one, CpuManagerState):
             held = tuple(Holding(f"{cpus.pod}/{cpus.container}", (), cpus.cpus) for cpus in one.held)
-            state = state._replace(held=(*state.held, *held))
+            of_pods = tuple(Holding(pod, (), cpus) for pod, cpus in one.pods)
+            state = state._replace(held=(*state.held, *held, *of_pods))
         elif isinstance(one, MemoryManagerState):
             state = state._replace(memory=one.free)
         elif isinstance(one, DeviceCheckpoint) and given is None:

@@ -79,7 +79,8 @@ several formats, and much that is none. `gputopo formats` prints the same.
 _BESIDE = """
 # Beside a node
 
-No evidence of how a node is wired: `gputopo allocate` reads these beside it, as sources or by options.
+No evidence of how a node is wired: `gputopo allocate` or `gputopo pods` reads these beside it, as sources or by
+options.
 """
 
 

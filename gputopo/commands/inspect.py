@@ -75,7 +75,7 @@ def open_pieces(specs: Sequence[str], timeout: float, quiet: bool) -> tuple[Piec
     import sys
 
     from gputopo.evidence.open import open_sources
-    from gputopo.parsers.recognise import why_unreadable
+    from gputopo.parsers.recognise import why_no_evidence, why_unreadable
 
     return open_sources(
         specs,
@@ -83,6 +83,7 @@ def open_pieces(specs: Sequence[str], timeout: float, quiet: bool) -> tuple[Piec
         timeout=timeout,
         warn=(lambda message: None) if quiet else output.say,
         why_not=why_unreadable,
+        protobuf=why_no_evidence,
     )
 
 

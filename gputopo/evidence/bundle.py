@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 from gputopo.evidence.bundle_identities import NO_HOSTS
 from gputopo.evidence.bundle_kubelet import names_replaced as kubelet_names
-from gputopo.evidence.bundle_read import KUBELET, MANIFEST, VERSION
+from gputopo.evidence.bundle_read import MANIFEST, VERSION
 from gputopo.evidence.bundle_trim import group_path, is_trimmed, trim
+from gputopo.evidence.kubelet_files import FOLDER as KUBELET
 from gputopo.evidence.redact import KINDS, Redactor
 from gputopo.evidence.tar_headers import Member
 from gputopo.evidence.tree import FILE, LINK

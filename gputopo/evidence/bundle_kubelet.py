@@ -22,8 +22,9 @@ _NAMES = {
     "ContainerName": "pod", "ClaimName": "pod", "Namespace": "pod", "PodName": "pod", "PodNamespace": "pod",
     "RequestNames": "pod", "PoolName": "host",
 }  # fmt: skip
-_DROPPED = ("AllocResp", "Checksum", "checksum")
-_BY_POD = "entries"  # of a pod's UID: by container
+_DROPPED = ("AllocResp", "Checksum", "checksum", "dataChecksum")
+_BY_POD = ("entries", "baselines")  # of a pod's UID: by container
+_INNER = ("Data", "data")  # the whole state once more, as a text (`data`: since 1.37)
 
 
 def names_replaced(data: bytes, redactor: Redactor) -> bytes | None:
@@ -48,9 +49,9 @@ def _field(key: str, value: Any, redactor: Redactor) -> Any:
         return None
     if key in _NAMES:
         return _named(_NAMES[key], value, redactor)
-    if key == _BY_POD and isinstance(value, dict):
+    if key in _BY_POD and isinstance(value, dict):
         return {pod: _containers(held, redactor) for pod, held in value.items()}
-    if key == "Data" and isinstance(value, str):
+    if key in _INNER and isinstance(value, str) and value:
         return json.dumps(_replaced(json.loads(value), redactor))
     return _replaced(value, redactor)
 

@@ -11,10 +11,13 @@ Bundles come from strangers too: names and links are guarded as those of any arc
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 
 from gputopo.errors import GputopoError
 from gputopo.evidence.archive import ArchiveTree
+from gputopo.evidence.kubelet_files import FOLDER as KUBELET
+from gputopo.evidence.kubelet_files import ROOT, STATE_FILES
 from gputopo.evidence.piece import Piece, Tree
 from gputopo.evidence.tar_headers import MEMBERS, Member, clean_path
 from gputopo.evidence.tree import FILE, FOLDER, LINK, MEMBER_BYTES, LinkedTree
@@ -23,14 +26,7 @@ from gputopo.terms.structured_text import json_is_too_large
 VERSION = 1
 MANIFEST = "manifest.json"
 MARK = '"gputopo": "bundle"'
-KUBELET = "kubelet"  # the folder of its state files, on request
-# kubelet, pkg/kubelet/cm: devicemanager, cpumanager, memorymanager, dra.
-KUBELET_STATE = (
-    "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint",
-    "var/lib/kubelet/cpu_manager_state",
-    "var/lib/kubelet/memory_manager_state",
-    "var/lib/kubelet/dra_manager_state",
-)
+KUBELET_STATE = tuple(f"{ROOT[1:]}/{name}" for name in STATE_FILES)  # below a root
 DERIVED = ("inspect.json", MANIFEST)
 _FOLDERS = 200  # of a folder of bundles
 _NEWER = "a newer gputopo reads it"
@@ -48,15 +44,19 @@ def bundles_in(tree: LinkedTree) -> Iterator[tuple[str, Tree]]:
                 yield name, below
 
 
-def pieces(tree: Tree, name: str, place: str = "") -> tuple[Piece, ...]:
-    """The evidence of one bundle. Raises GputopoError: a version we do not know, or nothing in it."""
+def pieces(tree: Tree, name: str, place: str = "", *, kubelet: bool = False) -> tuple[Piece, ...]:
+    """The evidence of one bundle. Raises GputopoError: a version we do not know, or nothing in it.
+
+    `kubelet`: the kubelet's state files too, which say nothing of how the node is wired.
+    """
     manifest = _manifest(tree) or {}
     version = manifest.get("version")
     if version != VERSION:
         raise GputopoError(f"bundle of version {version!r}; this reads version {VERSION}", name, _NEWER)
     incomplete = manifest.get("incomplete")
     found = []
-    for path in _evidence(manifest):
+    beside = tuple(f"{KUBELET}/{os.path.basename(path)}" for path in STATE_FILES) if kubelet else ()
+    for path in (*_evidence(manifest), *beside):
         where = f"{place}/{path}" if place else path
         if tree.names(path) is not None:
             piece = _root(tree, path, Piece(name, where=where), manifest)
@@ -130,13 +130,13 @@ def _text(tree: Tree, path: str, name: str, where: str) -> Piece | None:
     return Piece(name, data=data, where=where, whole=len(data) < MEMBER_BYTES)
 
 
-def record_pieces(text: str, name: str) -> Iterator[Piece]:
+def record_pieces(text: str, name: str, *, kubelet: bool = False) -> Iterator[Piece]:
     """The evidence of every line. Raises GputopoError: a line that is no record, or damaged."""
     several = "\n" in text.strip()
     for number, row in _rows(text):
         place = f"line {number}" if several else ""
         shown = f"{name}:{number}"
-        yield from pieces(ArchiveTree(_members(row, shown), None), name, place)
+        yield from pieces(ArchiveTree(_members(row, shown), None), name, place, kubelet=kubelet)
 
 
 def _rows(text: str) -> Iterator[tuple[int, str]]:

@@ -1,8 +1,8 @@
 """What the user named, as pieces of evidence: file, folder, archive, pipe, `-`, `sample:NAME`.
 
 What a thing is, is found by looking at it, never by its name. Every piece that is a text is
-handed on as UTF-8. A member of a folder or an archive carries its path in `where`; members that
-are no evidence (binary, empty, of no known format) are skipped, with a message through `warn`.
+handed on as UTF-8, protobuf that is wanted as it is. A member of a folder or an archive carries its path in
+`where`; members that are no evidence (binary, empty, of no known format) are skipped, with a message through `warn`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from gputopo.evidence import limits
 from gputopo.evidence.piece import Piece
 from gputopo.evidence.reading import binary, cannot_open, packing, read_fd, read_path
 from gputopo.evidence.text import UTF16, NotText, decode, ended_lines, has_wide, without_wide
+from gputopo.terms.protobuf_bytes import TAGS as PROTOBUF
+from gputopo.terms.protobuf_bytes import is_message
 
 if TYPE_CHECKING:  # imported where a folder or an archive is met: most sources are one text
     from gputopo.evidence.archive import ArchiveTree
@@ -25,6 +27,7 @@ if TYPE_CHECKING:  # imported where a folder or an archive is met: most sources 
 
 Warn = Callable[[str], object]
 WhyNot = Callable[[str], str]
+OfMessage = Callable[[bytes], "str | None"]
 SAMPLE = "sample:"
 _BUNDLE_MARK = b'{"gputopo": "bundle"'  # how a line of `gputopo collect --stdout` begins
 
@@ -36,15 +39,19 @@ def open_sources(
     timeout: float = 10.0,
     warn: Warn = lambda message: None,
     why_not: WhyNot = lambda text: "",
+    protobuf: OfMessage = lambda data: None,
+    kubelet: bool = False,
 ) -> tuple[Piece, ...]:
     """The pieces of every source, in the order given. Raises GputopoError.
 
     `stdin` is the descriptor that `-` means; `why_not` tells why a text is no evidence ("" if it
-    is), and decides only which members of a folder or an archive are kept.
+    is), and decides only which members of a folder or an archive are kept. `protobuf` is the
+    same for messages, `None` where one is not known: it is then no text. `kubelet`: whether the
+    kubelet's files in a bundle are wanted.
     """
     if specs.count("-") > 1:
         raise GputopoError("standard input can be read once", "-")
-    opener = _Opener(stdin, timeout, warn, why_not)
+    opener = _Opener(stdin, timeout, warn, why_not, protobuf, kubelet)
     return tuple(piece for spec in specs for piece in opener.open(spec))
 
 
@@ -63,9 +70,14 @@ def open_tree(
 
 
 class _Opener:
-    __slots__ = ("stdin", "timeout", "warn", "why_not")
+    __slots__ = ("kubelet", "protobuf", "stdin", "timeout", "warn", "why_not")
 
-    def __init__(self, stdin: int | None, timeout: float, warn: Warn, why_not: WhyNot) -> None:
+    def __init__(
+        self, stdin: int | None, timeout: float, warn: Warn, why_not: WhyNot,
+        protobuf: OfMessage = lambda data: None, kubelet: bool = False,
+    ) -> None:  # fmt: skip
+        self.protobuf = protobuf
+        self.kubelet = kubelet
         self.stdin = stdin
         self.timeout = timeout
         self.warn = warn
@@ -111,7 +123,7 @@ class _Opener:
         except OSError as error:
             cannot_open(error, path)
         tree = FolderTree(path)
-        bundles = _bundles(tree, path)
+        bundles = self._bundles(tree, path)
         if bundles:
             return bundles
         roots = [Piece(path, tree=root, where=where) for where, root in find_roots(tree)]
@@ -135,7 +147,7 @@ class _Opener:
                     bundled += self._one_text(file.data, name, name)
                     continue
                 archive = open_archive(file.data, name) if packing(file.data) not in (None, "zip") else None
-                bundles = _bundles(archive, name) if archive is not None else ()
+                bundles = self._bundles(archive, name) if archive is not None else ()
                 if archive is not None and bundles:
                     left -= archive.kept_bytes
                     if left < 0:
@@ -169,7 +181,7 @@ class _Opener:
         if _BUNDLE_MARK in text[:64]:
             from gputopo.evidence.bundle_read import record_pieces
 
-            return tuple(record_pieces(text.decode(), name))
+            return tuple(record_pieces(text.decode(), name, kubelet=self.kubelet))
         return (Piece(name, data=text, whole=whole),)
 
     def _archive(self, archive: ArchiveTree, name: str) -> Iterable[Piece]:
@@ -178,7 +190,7 @@ class _Opener:
 
         if not archive.whole:
             self.warn(f"{name}: the archive is cut or damaged; what is before that is read")
-        bundles = _bundles(archive, name)
+        bundles = self._bundles(archive, name)
         if bundles:
             return [piece._replace(whole=piece.whole and archive.whole) for piece in bundles]
         roots = [Piece(name, tree=root, where=where, whole=archive.whole) for where, root in find_roots(archive)]
@@ -210,7 +222,8 @@ class _Opener:
             elif not whole:
                 data = ended_lines(data)
             text = self._text(data, shown)
-            why = self.why_not(text.decode())
+            message = self._as_message(text)
+            why = self.why_not(text.decode()) if message is None else message
         except GputopoError as error:
             why = error.what
         if why and speak:
@@ -228,9 +241,22 @@ class _Opener:
             self.warn(f"{name}: the {kind} file is cut or damaged; what is before that is read")
         return text, whole
 
+    def _bundles(self, tree: LinkedTree, name: str) -> tuple[Piece, ...]:
+        """The evidence of what `gputopo collect` wrote; () for other folders and archives."""
+        from gputopo.evidence.bundle_read import bundles_in, pieces
+
+        found = bundles_in(tree)
+        return tuple(one for place, below in found for one in pieces(below, name, place, kubelet=self.kubelet))
+
+    def _as_message(self, data: bytes) -> str | None:
+        """What `protobuf` says. A message may hold nothing that no text has, so it is asked first."""
+        return self.protobuf(data) if data[:1] in PROTOBUF and is_message(data) else None
+
     def _text(self, data: bytes, name: str) -> bytes:
         if len(data) > limits.TEXT_BYTES:
             raise GputopoError(f"more than {limits.TEXT_BYTES // limits.MIB} MiB of text", name)
+        if self._as_message(data) is not None:
+            return data
         try:
             text, note = decode(data)
         except NotText:
@@ -243,13 +269,6 @@ class _Opener:
             data = text.encode("utf-8", "replace")
         del text
         return without_wide(data) if len(data) > _LARGE and has_wide(data) else data
-
-
-def _bundles(tree: LinkedTree, name: str) -> tuple[Piece, ...]:
-    """The evidence of what `gputopo collect` wrote; () for other folders and archives."""
-    from gputopo.evidence.bundle_read import bundles_in, pieces
-
-    return tuple(piece for place, below in bundles_in(tree) for piece in pieces(below, name, place))
 
 
 _MARKS = (*UTF16, b"\xef\xbb\xbf")  # what `decode` takes away

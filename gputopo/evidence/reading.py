@@ -9,6 +9,7 @@ from typing import NoReturn
 from gputopo.errors import GputopoError
 from gputopo.evidence import limits
 from gputopo.evidence.text import UTF16, looks_binary
+from gputopo.terms.protobuf_bytes import begins_as_message
 
 
 def read_path(path: str, name: str, timeout: float) -> bytes:
@@ -66,7 +67,7 @@ def _read_some(fd: int, name: str, timeout: float | None) -> bytes:
 
 def _refuse_binary(head: bytes, name: str) -> None:
     """Stops at the first chunk: /dev/zero and disk images need not be read to the limit."""
-    if looks_binary(head) and head[:2] not in UTF16 and packing(head) is None:
+    if looks_binary(head) and head[:2] not in UTF16 and packing(head) is None and not begins_as_message(head):
         raise binary(name)
 
 

@@ -219,7 +219,8 @@ FORMATS: tuple[Format, ...] = (
     ),
 )  # fmt: skip
 
-# No evidence of a node: what `gputopo allocate` reads beside it, as a source or by an option. Not for --as.
+# No evidence of a node: what `gputopo allocate` or `gputopo pods` reads beside it, as a source or by an option. Those
+# with a module say who holds what (holdings.py), see recognise_holdings.py. Not for --as.
 BESIDE: tuple[Format, ...] = (
     Format(
         "kube-objects", None, (),
@@ -234,22 +235,40 @@ BESIDE: tuple[Format, ...] = (
         get=("kubectl get --raw /api/v1/nodes/NODE/proxy/configz > configz.json",),
     ),
     Format(
-        "kubelet-checkpoint", None, (),
+        "podresources", "podresources",
+        ('"podResources"', '"pod_resources"', '"deviceIds"', '"device_ids"', '"cpuIds"', '"cpu_ids"'),
+        "what the kubelet answers at its podresources socket: List, Get, GetAllocatableResources, as JSON or protobuf",
+        "devices, NUMA nodes, exclusive CPUs, memory and claims of running containers; what could be given away",
+        "UIDs of pods; what init containers hold",
+        get=(
+            "sudo grpcurl -plaintext -unix -import-path . -proto api.proto "
+            "/var/lib/kubelet/pod-resources/kubelet.sock v1.PodResourcesLister/List > pods.json",
+        ),
+    ),
+    Format(
+        "kubelet-checkpoint", "kubelet_holdings", ('"PodDeviceEntries"',),
         "the device manager's kubelet_internal_checkpoint",
-        "which devices running containers hold", "CPUs and memory",
+        "which devices containers hold, their NUMA nodes, what the plugin answered, which devices are healthy",
+        "CPUs and memory; what DRA gave; which pods are gone",
         get=("sudo cat /var/lib/kubelet/device-plugins/kubelet_internal_checkpoint",),
     ),
     Format(
-        "cpu-manager-state", None, (),
+        "cpu-manager-state", "kubelet_holdings", ('"defaultCpuSet"',),
         "the CPU Manager's state file",
-        "which exclusive CPUs running containers hold", "devices and memory",
+        "which exclusive CPUs containers hold, the pool of all others, the policy", "devices and memory",
         get=("sudo cat /var/lib/kubelet/cpu_manager_state > cpu_manager_state",),
     ),
     Format(
-        "memory-manager-state", None, (),
+        "memory-manager-state", "kubelet_holdings", ('"machineState"',),
         "the Memory Manager's state file",
-        "how much memory of each NUMA node nobody has pinned", "devices and CPUs",
+        "memory that containers hold on each NUMA node, how much nobody has pinned, the policy", "devices and CPUs",
         get=("sudo cat /var/lib/kubelet/memory_manager_state > memory_manager_state",),
+    ),
+    Format(
+        "dra-manager-state", "dra_manager_state", ("ClaimInfoStateList",),
+        "the kubelet's state of ResourceClaims",
+        "devices of each claim, and the UIDs of the pods that use it", "containers, CPUs, NUMA nodes",
+        get=("sudo cat /var/lib/kubelet/dra_manager_state > dra_manager_state",),
     ),
     Format(
         "plugin-config", None, (),
@@ -260,11 +279,17 @@ BESIDE: tuple[Format, ...] = (
 )  # fmt: skip
 
 # Texts that hold something useful, or that people paste by mistake: (words of which one is in the
-# text, what it is, what to do). None of them is evidence of a node; those that `allocate` reads say so.
+# text, what it is, what to do). None of them is evidence of a node; those that `allocate` or `pods` reads say so.
 ALLOCATE = "gputopo allocate reads it, beside evidence of the node"
+PODS = "gputopo pods reads it, beside evidence of the node"
+BOTH = "gputopo pods and gputopo allocate read it, beside evidence of the node"
+READ_BESIDE = (ALLOCATE, PODS, BOTH)
+PODRESOURCES = "an answer of the kubelet's podresources socket"
 MISSES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("apiVersion: gputopo/",), "gputopo's own YAML", "save it with -o json: JSON can be read back"),
-    (('"policyName"', '"PodDeviceEntries"'), "a state file of the kubelet", ALLOCATE),
+    (('"podResources"', '"pod_resources"', '"deviceIds"', '"device_ids"'), PODRESOURCES, PODS),
+    (("ClaimInfoStateList",), "the kubelet's state of resource claims", PODS),
+    (('"policyName"', '"PodDeviceEntries"'), "a state file of the kubelet", BOTH),
     (("kind: KubeletConfiguration", '"kubeletconfig"'), "a kubelet's configuration", ALLOCATE),
     (("migStrategy:", "timeSlicing:"), "a device plugin's configuration", ALLOCATE),
     (("\napiVersion: ", "apiVersion: v1", '"apiVersion": "', "apiVersion: resource.k8s.io"), "a Kubernetes object",

@@ -20,15 +20,17 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from gputopo.errors import GputopoError
-from gputopo.parsers.formats import ALLOCATE, API_GROUP, FORMATS, MISSES, Format
+from gputopo.parsers.formats import API_GROUP, FORMATS, MISSES, PODRESOURCES, PODS, READ_BESIDE, Format
 from gputopo.parsers.limits import within_limits
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.records import Gap, NodeRecords
+from gputopo.terms.protobuf_bytes import TAGS as PROTOBUF
 
 if TYPE_CHECKING:
     from gputopo.evidence.piece import Piece
 
 _NOT_YET = "this is {}, which this version does not read yet"
+_BESIDE = "this is {}: it does not say how a node is wired"
 _LOOKED_FOR = (
     "output of nvidia-smi (topo, nvlink, -q, -L), lscpu, lspci, numactl, ibdev2netdev, rocm-smi, amd-smi, "
     "NCCL and lstopo XML, our own JSON"
@@ -85,6 +87,8 @@ def parse(piece: Piece, as_format: str | None = None) -> tuple[NodeRecords, ...]
     try:
         if piece.tree is not None:
             return within_limits(_parse_tree(piece, as_format))
+        if piece.data is not None and (why := why_no_evidence(piece.data)) is not None:
+            raise Unreadable(why, hint=PODS)
         text = (piece.data or b"").decode("utf-8", "replace")
         if as_format is not None:
             return within_limits(_forced(as_format).parse(text))
@@ -92,6 +96,15 @@ def parse(piece: Piece, as_format: str | None = None) -> tuple[NodeRecords, ...]
     except Unreadable as error:
         places = (piece.name, piece.where, f"line {error.line}" if error.line else "")
         raise GputopoError(error.what, ", ".join(place for place in places if place), error.hint) from error
+
+
+def why_no_evidence(message: bytes) -> str | None:
+    """What a protobuf message is that another verb reads; `None` for bytes of which nothing is known."""
+    if message[:1] not in PROTOBUF:
+        return None
+    from gputopo.parsers.podresources.wire import sniff_bytes
+
+    return _BESIDE.format(PODRESOURCES) if sniff_bytes(message) else None
 
 
 def _parse_tree(piece: Piece, as_format: str | None) -> tuple[NodeRecords, ...]:
@@ -147,6 +160,5 @@ def nearest_miss(text: str) -> str | None:
 def _miss(text: str) -> tuple[str, str] | None:
     for words, what, hint in MISSES:
         if any(word in text for word in words):
-            said = f"this is {what}: it does not say how a node is wired" if hint == ALLOCATE else _NOT_YET.format(what)
-            return said, hint
+            return (_BESIDE if hint in READ_BESIDE else _NOT_YET).format(what), hint
     return None

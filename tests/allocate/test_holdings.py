@@ -94,3 +94,18 @@ def test_pods_of_a_manifest_are_a_sequence(tmp_path: Path, capsys: pytest.Captur
     assert code == 0
     events = [(one["owner"], one["count"], one["split"]) for one in document["events"]]  # type: ignore[attr-defined]
     assert events == [("embed-0", 1, "never"), ("embed-1", 1, "never"), ("ml/llm", 4, "sometimes")]
+
+
+def test_cpus_of_a_pod_as_a_whole_are_held(folder: Path) -> None:
+    """PodLevelResourceManagers: CPUs that no container of the pod has for itself."""
+    from gputopo.allocate.state import Holding, State
+    from gputopo.commands.allocate_holdings import holding
+    from gputopo.evidence.open import open_sources
+    from gputopo.inspection import nodes
+    from gputopo.parsers.kubelet_state import parse
+    from gputopo.terms.cpu_set import CpuSet
+
+    state = {"policyName": "static", "defaultCpuSet": "0", "podEntries": {"uid-1": {"cpuSet": "1-4"}}, "checksum": 1}
+    [node] = nodes(open_sources([str(folder / "list.txt")]))
+    held = holding(State(node, (), ()), "nvidia.com/gpu", parse(json.dumps(state)), given=None).held
+    assert held == (Holding("uid-1", (), CpuSet.parse_list("1-4")),)

@@ -6,9 +6,11 @@ import json
 
 import pytest
 
+from gputopo.holdings import MemoryHeld
 from gputopo.parsers.kubelet_state import (
     CpuManagerState,
     DeviceCheckpoint,
+    HeldMemory,
     MemoryManagerState,
     parse,
     sniff,
@@ -52,8 +54,27 @@ def test_cpu_manager_none_has_no_pool() -> None:
     assert state == CpuManagerState("none", None, ())
 
 
-def test_memory_manager_tells_what_is_free() -> None:
-    assert parse(json.dumps(MEMORY)) == (MemoryManagerState("Static", ((0, 60), (1, 90))),)
+def test_memory_manager_tells_what_is_free_and_what_is_held() -> None:
+    held = HeldMemory("uid-1", "app", (MemoryHeld("memory", (0,), 40),))
+    assert parse(json.dumps(MEMORY)) == (MemoryManagerState("Static", ((0, 60), (1, 90)), (held,)),)
+
+
+def test_pods_as_a_whole() -> None:
+    """PodLevelResourceManagers of 1.36."""
+    [cpus] = parse(json.dumps(CPUS | {"podEntries": {"uid-1": {"cpuSet": "1-6"}}}))
+    assert isinstance(cpus, CpuManagerState)
+    assert cpus.pods == (("uid-1", CpuSet.parse_list("1-6")),)
+    blocks = [{"numaAffinity": [0, 1], "type": "hugepages-1Gi", "size": 5}]
+    [memory] = parse(json.dumps(MEMORY | {"podEntries": {"uid-1": {"memoryBlocks": blocks}}}))
+    assert isinstance(memory, MemoryManagerState)
+    assert memory.pods == (("uid-1", (MemoryHeld("hugepages-1Gi", (0, 1), 5),)),)
+
+
+@pytest.mark.parametrize(("state", "change"), [(CPUS, {"defaultCpuSet": "0"}), (MEMORY, {"policyName": "Other"})])
+def test_of_1_37_the_text_within_is_what_counts(state: dict[str, object], change: dict[str, object]) -> None:
+    outside = state | change | {"data": json.dumps(state), "dataChecksum": 5}
+    assert sniff(json.dumps(outside))
+    assert parse(json.dumps(outside)) == parse(json.dumps(state))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +106,15 @@ def test_an_empty_checkpoint_holds_nothing() -> None:
         json.dumps(CPUS | {"defaultCpuSet": "a-b"}),
         json.dumps(CPUS | {"entries": []}),
         json.dumps(MEMORY | {"machineState": {"0": {}}}),
+        json.dumps(MEMORY | {"machineState": {"0": {"memoryMap": []}}}),
+        json.dumps(MEMORY | {"entries": {"uid-1": {"app": [{"type": "memory", "size": 1}]}}}),
+        json.dumps(MEMORY | {"entries": {"uid-1": {"app": [{"numaAffinity": [0], "type": "memory", "size": -1}]}}}),
+        json.dumps(MEMORY | {"entries": {"uid-1": {"app": [{"numaAffinity": [-1], "type": "memory", "size": 1}]}}}),
+        json.dumps(MEMORY | {"podEntries": {"uid-1": []}}),
+        json.dumps(CPUS | {"data": "{"}),
         checkpoint({"0": "GPU-a"}),
+        checkpoint({"x": ["GPU-a"]}),
+        checkpoint({"99999": ["GPU-a"]}),
         checkpoint({"0": [7]}),
         "[]",
         "{}",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gputopo.evidence.live import command
+from gputopo.evidence.live.child import command_of
 from gputopo.evidence.live.driver import LIBRARY
 from gputopo.evidence.nvml.interface import VERSION
 
@@ -72,18 +72,23 @@ def ask_driver(
     """
     if not libraries:
         return Answer(LIBRARY, None, _trouble(NO_LIBRARY, _ABSENT))
+    return _asked(libraries, str(int(calls)), timeout, slow)
+
+
+def ask_processes(
+    libraries: Sequence[str], timeout: float, *, slow: Callable[[], object] = lambda: None
+) -> Answer:  # fmt: skip
+    """The same for the processes that compute on GPUs: `recording` is their list (nvml/processes.py)."""
+    if not libraries:
+        return Answer(LIBRARY, None, _trouble(NO_LIBRARY, _ABSENT))
+    return _asked(libraries, "processes", timeout, slow)
+
+
+def _asked(libraries: Sequence[str], what: str, timeout: float, slow: Callable[[], object]) -> Answer:
     if not sys.executable:
         return Answer(LIBRARY, None, _trouble(NO_WRAPPER, f"{_CANNOT}: Python does not know its own program"))
-    done = command.run(_child(libraries, timeout, calls), timeout, slow=slow)
+    done = command.run(command_of("nvml_child", f"{timeout:g}", what, *libraries), timeout, slow=slow)
     return read_answer(done, timeout)
-
-
-def _child(libraries: Sequence[str], timeout: float, calls: bool) -> list[str]:
-    """The child sees exactly our modules: not the working directory's, no start-up hooks of other packages (`-S`)."""
-    here = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-    paths = [*sys.path, *([] if here in sys.path else [here])]
-    code = f"import sys; sys.path[:] = {paths!r}; from gputopo.evidence.live.nvml_child import main; main(sys.argv[1:])"
-    return [sys.executable, "-S", "-c", code, f"{timeout:g}", str(int(calls)), *libraries]
 
 
 def read_answer(done: command.Done, timeout: float) -> Answer:

@@ -8,7 +8,8 @@ output, the last one the answer:
     failed {"call": "nvmlInitWithFlags", "error": 9}
     recording {"gputopo": "nvml-recording", …}
 
-`CALLS` is 1 to keep the answers byte for byte too (docs/nvml-recording.md), 0 for the decoded ones only.
+`CALLS` is 1 to keep the answers byte for byte too (docs/nvml-recording.md), 0 for the decoded ones only;
+`processes` asks which processes compute on which GPU instead, and nothing else (nvml/processes.py).
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from gputopo.evidence.nvml.calls import Function, by_reference, handle_number
+from gputopo.evidence.nvml.calls import Function, by_reference, handle_number, installed
+from gputopo.evidence.nvml.processes import processes
 from gputopo.evidence.nvml.record import record
 
 LIBRARY, ASKS, FAILED, RECORDING = "library", "asks", "failed", "recording"
+PROCESSES = "processes"
 NO_WRAPPER, NO_LIBRARY = "pynvml", "dlopen"  # in the place of a call's name
 _HANDLE = "nvmlDeviceGetHandleByIndex_v2"
 
@@ -78,12 +81,12 @@ def main(arguments: Sequence[str]) -> NoReturn:
     # The parent kills this process in time; if the parent itself is killed, the kernel does.
     signal.setitimer(signal.ITIMER_REAL, float(seconds) + 1.0)
     lines = Lines()
-    answer = _ask(libraries, calls == "1", lines)
+    answer = _ask(libraries, calls, lines)
     lines.say(RECORDING if "gputopo" in answer else FAILED, json.dumps(answer))
     os._exit(0)  # the library's own clean-up may hang, and nobody needs it
 
 
-def _ask(libraries: Sequence[str], calls: bool, lines: Lines) -> dict[str, Any]:
+def _ask(libraries: Sequence[str], calls: str, lines: Lines) -> dict[str, Any]:
     try:
         import pynvml  # type: ignore[import-untyped]
     except Exception as error:  # a module of another package, or a broken installation
@@ -91,17 +94,25 @@ def _ask(libraries: Sequence[str], calls: bool, lines: Lines) -> dict[str, Any]:
     library, why = _load(libraries, lines)
     if library is None:
         return {"call": NO_LIBRARY, "text": why}
+    announcing = Announcing(library, lines)
     try:
-        recording: dict[str, Any] = dict(record(pynvml, Announcing(library, lines)))
+        asked = _processes if calls == PROCESSES else record
+        recording: dict[str, Any] = dict(asked(pynvml, announcing))
     except pynvml.NVMLError as error:  # of nvmlInit; later refusals are answers
         return {"call": "nvmlInit", "error": int(error.value)}
-    gpus = recording["snapshot"].get("gpus")
+    gpus = recording.get("snapshot", recording).get("gpus")
     if not isinstance(gpus, list):
         refused = gpus["error"] if isinstance(gpus, dict) else 13
         return {"call": "nvmlDeviceGetCount_v2", "error": refused}
-    if not calls:
+    if calls == "0":
         recording["calls"] = {}
     return recording
+
+
+def _processes(pynvml: Any, library: Announcing) -> dict[str, Any]:
+    with installed(pynvml, library):
+        pynvml.nvmlInit()
+        return processes(pynvml)
 
 
 def _load(libraries: Sequence[str], lines: Lines) -> tuple[Any, str]:

@@ -53,8 +53,11 @@ class WatchedTree(FolderTree):
         self.stuck: dict[str, str] = {}
         self._reader = _Reader(read or FolderTree(root)._content)
 
+    def _waits_for(self, place: str) -> str:
+        return may_hang(place)
+
     def _content(self, place: str) -> bytes | None:
-        waits_for = may_hang(place)
+        waits_for = self._waits_for(place)
         if not waits_for:
             return super()._content(place)
         if waits_for in self.stuck:

@@ -15,7 +15,7 @@ def blocks(rows: Iterable[Mapping[str, Any]]) -> tuple[Block, ...]:
     for row in rows:
         if not row["node"] and not beside:
             beside = True
-            made += [Blank(), Text(cell("beside a node, for gputopo allocate:", "strong"))]
+            made += [Blank(), Text(cell("beside a node, for gputopo allocate and gputopo pods:", "strong"))]
         made += [
             Blank(),
             KeyValue(row["id"], (cell(row["what"]),)),

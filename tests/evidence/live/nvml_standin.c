@@ -195,4 +195,46 @@ int nvmlDeviceGetFieldValues(void *gpu, int count, FieldValue *values) {
     }
     return OK;
 }
+
+typedef struct {
+    unsigned pid;
+    unsigned long long usedGpuMemory;
+    unsigned gpuInstanceId, computeInstanceId;
+} Process;
+
+/* "4711:1048576 4712:-1": process ids, with bytes or the driver's word for not known. The first call asks how many. */
+static int processes(const char *value, unsigned *count, Process *out) {
+    unsigned found = 0, room = *count;
+    if (!value) return NOT_SUPPORTED;
+    for (char *rest = (char *)value; *rest; found++) {
+        unsigned pid = (unsigned)strtoul(rest, &rest, 10);
+        unsigned long long bytes = *rest == ':' ? (unsigned long long)strtoll(rest + 1, &rest, 10) : 0;
+        if (out && found < room) out[found] = (Process){pid, bytes, ~0u, ~0u};
+        while (*rest == ' ') rest++;
+    }
+    *count = found;
+    return found > room ? INSUFFICIENT_SIZE : OK;
+}
+int nvmlDeviceGetComputeRunningProcesses_v3(void *gpu, unsigned *count, Process *out) {
+    FIRST(GPU(gpu))
+    return processes(find1("processes", GPU(gpu)), count, out);
+}
+int nvmlDeviceGetMPSComputeRunningProcesses_v3(void *gpu, unsigned *count, Process *out) {
+    FIRST(GPU(gpu))
+    return processes(find1("mps", GPU(gpu)), count, out);
+}
+
+/* MIG device I of GPU N has the number 1000 + 16 N + I in keys. */
+int nvmlDeviceGetMigMode(void *gpu, unsigned *now, unsigned *next) {
+    FIRST(GPU(gpu))
+    *next = 1;
+    return number(find1("mig", GPU(gpu)), now);
+}
+int nvmlDeviceGetMaxMigDeviceCount(void *gpu, unsigned *out) { FIRST(GPU(gpu)) *out = 7; return OK; }
+int nvmlDeviceGetMigDeviceHandleByIndex(void *gpu, unsigned index, void **out) {
+    long device = 1000 + 16 * GPU(gpu) + (long)index;
+    FIRST(GPU(gpu))
+    *out = (void *)(device + 1);
+    return find1("uuid", device) ? OK : 6;
+}
 #endif
