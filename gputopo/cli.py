@@ -25,6 +25,7 @@ from gputopo.version import __version__
 VERBS: dict[str, tuple[str, str]] = {
     "inspect": ("gputopo.commands.inspect", "What is on this node, how is it wired, what is odd."),
     "allocate": ("gputopo.commands.allocate", "Which devices would this request get, and why."),
+    "pods": ("gputopo.commands.pods", "What running pods hold, and whether it crosses sockets."),
     "lint": ("gputopo.commands.lint", "What is wrong with this manifest or configuration file."),
     "export": ("gputopo.commands.export", "What is known of this node as another system's configuration."),
     "collect": ("gputopo.commands.collect", "One bundle of evidence, redacted, to be read elsewhere."),

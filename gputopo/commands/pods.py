@@ -1,0 +1,157 @@
+"""`gputopo pods [SOURCE]...`: what running pods hold, what crosses sockets, could it have been better."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
+
+import typer
+
+from gputopo.commands import options, output
+from gputopo.errors import GputopoError
+
+if TYPE_CHECKING:
+    from gputopo.evidence.piece import Piece
+    from gputopo.rules.finding import Finding
+    from gputopo.rules.pods.audit import Audit
+
+Format = Annotated[
+    Literal["text", "json", "yaml", "prometheus", "sarif"], typer.Option("-o", "--output", help="How to print it.")
+]  # fmt: skip
+Socket = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--socket", metavar="PATH", help="The kubelet's podresources socket, live."),
+]
+KubeletRoot = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--kubelet-root", metavar="DIR", help="The kubelet's root folder, live; default /var/lib/kubelet."),
+]
+Audited = Sequence["tuple[Audit, tuple[Finding, ...]]"]
+
+
+def command(
+    sources: options.Sources = None,
+    socket: Socket = None,
+    kubelet_root: KubeletRoot = None,
+    form: Format = "text",
+    output_file: options.OutputFile = None,
+    color: options.Color = "auto",
+    verbose: options.Verbose = False,
+    quiet: options.Quiet = False,
+    fail_on: options.FailOn = "error",
+    select: options.Select = None,
+    ignore: options.Ignore = None,
+    assume: options.Assume = None,
+    timeout: options.Timeout = 10.0,
+) -> int:
+    """What running pods hold, what crosses sockets or leaves an NVLink island, and whether better was there.
+
+    Reads the kubelet's files and what its podresources socket answers, with evidence of the node beside them; without
+    a source: this node.
+    """
+    from gputopo.inspection_pods import audits
+    from gputopo.rules.pods.run import run
+
+    assumed = options.pairs(assume, "--assume")
+    selected, ignored = options.codes(select), options.codes(ignore)
+    seconds = options.checked_timeout(timeout)
+    if sources:
+        if socket is not None or kubelet_root is not None:
+            option = "--socket" if socket is not None else "--kubelet-root"
+            raise GputopoError(f"{option} is for the live node; give the files as sources instead")
+        found = audits(_pieces(sources, seconds, quiet), assumed)
+    else:
+        found = _live(socket, kubelet_root, seconds, quiet)
+    audited = [(one, run(one, selected, ignored)) for one in found]
+    fails = _fails(audited, fail_on)
+    note = f"{int(fails)} (--fail-on {fail_on})" if output.on_terminal(output_file) and not quiet else None
+    output.write(_text(audited, form, output_file, color, verbose, quiet, note), output_file)
+    return int(fails)
+
+
+def _pieces(specs: Sequence[str], timeout: float, quiet: bool) -> tuple[Piece, ...]:
+    from gputopo.evidence.open import open_sources
+    from gputopo.parsers import recognise_holdings
+    from gputopo.parsers.recognise import why_unreadable
+
+    def why_not(text: str) -> str:
+        return "" if recognise_holdings.recognise(text.encode("utf-8", "replace")) else why_unreadable(text)
+
+    return open_sources(
+        specs,
+        stdin=sys.stdin.fileno() if "-" in specs and sys.stdin is not None else None,
+        timeout=timeout,
+        warn=(lambda message: None) if quiet else output.say,
+        why_not=why_not,
+        protobuf=recognise_holdings.why_not_message,
+        kubelet=True,
+    )
+
+
+def _live(socket: str | None, kubelet_root: str | None, timeout: float, quiet: bool) -> tuple[Audit, ...]:
+    """The socket first, the kubelet's files beside it; trouble with one is said, with both it is the answer."""
+    from gputopo.commands.inspect import read_live
+    from gputopo.evidence.live import kubelet_root as files
+    from gputopo.evidence.live import podresources
+    from gputopo.inspection import live_node
+    from gputopo.inspection_pods import audits
+
+    answer = podresources.ask(podresources.socket_path(socket, kubelet_root), timeout)
+    read = files.read(kubelet_root) if kubelet_root is not None else files.read()
+    pieces = (*answer.pieces(), *read.pieces)
+    if not pieces:
+        raise answer.error()
+    if answer.trouble is not None and not quiet:
+        output.say(f"{answer.trouble.text}; its files are read without it")
+    node = live_node(read_live(None, None, timeout, None, quiet))
+    return audits(pieces, live=node)
+
+
+def _text(
+    audited: Audited, form: str, file: str | None, color: str, verbose: bool, quiet: bool, note: str | None
+) -> str:  # fmt: skip
+    if form != "text":
+        return _document(audited, form)
+    from gputopo.reports.style import Style
+    from gputopo.reports.text import render
+    from gputopo.reports.views.pods import blocks
+
+    style = Style(*output.place(color, file))
+    notes = [None] * (len(audited) - 1) + [note]
+    return "\n".join(
+        render(blocks(audit, found, verbose=verbose, quiet=quiet, exit_note=one), style)
+        for (audit, found), one in zip(audited, notes)
+    )
+
+
+def _document(audited: Audited, form: str) -> str:
+    from gputopo.documents.pod_audit import encode, encode_list
+
+    items: list[dict[str, Any]] = [encode(audit, found) for audit, found in audited]
+    if form == "prometheus":
+        from gputopo.reports.pod_metrics import metrics
+        from gputopo.reports.prometheus import exposition
+
+        return exposition(metrics(items))
+    if form == "sarif":
+        import json
+
+        from gputopo.reports.pod_sarif import sarif
+
+        return json.dumps(sarif(items), indent=2) + "\n"
+    document = items[0] if len(items) == 1 else encode_list(items)
+    if form == "json":
+        from gputopo.reports.json import render
+    else:
+        from gputopo.reports.yaml import render
+    return render(document)
+
+
+def _fails(audited: Audited, fail_on: str) -> bool:
+    if fail_on == "never":
+        return False
+    from gputopo.rules.finding import SEVERITIES
+
+    worst = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    return any(one.severity in worst for _, found in audited for one in found)
