@@ -64,6 +64,12 @@ kind: ResourceClaim
 metadata: {name: one}
 spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}
 """
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: one}
+spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: 4}}}]}
+"""
 SLICES = """
 apiVersion: resource.k8s.io/v1
 kind: DeviceClass
@@ -97,6 +103,9 @@ def test_a_command_of_the_readme_works(arguments: list[str], tmp_path: Path) -> 
         subprocess.run(["tar", "czf", "node.tar.gz", "-C", "host", "sys"], cwd=tmp_path, check=True)
     (tmp_path / "claim.yaml").write_text(CLAIM)
     (tmp_path / "slices.yaml").write_text(SLICES)
+    (tmp_path / "pod.yaml").write_text(POD)
+    (tmp_path / "nodes").mkdir()
+    (tmp_path / "nodes" / "a17.txt").write_bytes(sample["topo.txt"].read_bytes())
     arguments = [str(tmp_path / "host") if word == "/host" else word for word in arguments]
     with (tmp_path / "topo.txt").open() as text:
         done = subprocess.run(

@@ -6,6 +6,7 @@ import gc
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from gputopo.allocate.assumed import Assumed
 from gputopo.commands import options, output
 from gputopo.commands.allocate_fleet_options import Fleet
 from gputopo.commands.allocate_fleet_reading import How, Saved, failed, found
@@ -18,7 +19,6 @@ from gputopo.fleet.shape import outline, shape_of
 from gputopo.fleet.verdict import UNDECIDED, Asked, Verdict, judge
 
 if TYPE_CHECKING:
-    from gputopo.allocate.assumed import Assumed
     from gputopo.allocate.decider import Decision
     from gputopo.allocate.request import Request
     from gputopo.commands.allocate_reading import Reading
@@ -35,6 +35,9 @@ _NOTES = {
     3: "a shape is not decided, and none is at or above --fail-on {}",
 }
 _SETS = 40  # of an answer, that are kept for the report
+
+
+_CONTAINER = Assumed("the evidence is a container's view: the node may have more GPUs", "the host's evidence")
 
 
 class Said(NamedTuple):
@@ -149,6 +152,8 @@ def _one(fleet: Fleet, asker: Asker, group: _Group, progress: Progress) -> tuple
     except Exception as error:
         what = failed(example.source, error).reason
         return blank._replace(verdict=Verdict(UNDECIDED, (what,), complete=False)), None
+    if example.node is not None and example.node.view == "container":
+        said = said._replace(assumed=(*said.assumed, _CONTAINER))
     answer, state = said.asked.answer, said.asked.state
     return blank._replace(
         verdict=verdict,

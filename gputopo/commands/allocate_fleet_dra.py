@@ -21,7 +21,7 @@ from gputopo.errors import GputopoError
 from gputopo.fleet import marks_dra
 from gputopo.fleet.claim_refusal import sentences
 from gputopo.fleet.shape import Shape, shape_of
-from gputopo.fleet.verdict import Asked
+from gputopo.fleet.verdict import Asked, hidden
 from gputopo.topology.node import NodeTopology
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class OfDra(NamedTuple):
             fine, coarse = (published.published(node, self.line, coarse=each) for each in (False, True))
             made = marks_dra.of_published(fine, coarse, read, world.allocated, repr(node.virtual))
         classes = sorted(world.classes.items()) if saved.reading.beside.of("DeviceClass") else ()
-        return shape_of(node, marks=made.marks, ties=made.ties, frame=(made.frame, classes))
+        return shape_of(node, marks=made.marks, ties=made.ties, frame=(made.frame, classes, hidden(node)))
 
     def ask(self, saved: Saved, progress: Progress) -> Said:
         world, own, told = self._world(saved)

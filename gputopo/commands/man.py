@@ -31,6 +31,7 @@ EXAMPLES = (
     ("nvidia-smi topo -m | gputopo -", "Standard input."),
     ("gputopo --root /host -o json", "Live, from inside a container, as JSON."),
     ("gputopo collect -o node.tar.gz", "A redacted bundle, for gputopo inspect elsewhere."),
+    ("gputopo allocate kubelet --pod pod.yaml --fleet nodes/ -o junit", "Would every saved node take this pod."),
     ("gputopo explain GT112", "What a rule says, why, and when it is silent."),
     ("kubectl gputopo topo.txt", "The same, as a plugin of kubectl."),
 )

@@ -24,7 +24,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 MOST_LEAVES = 1_000
-_REMEMBERED = 512  # graphs; machines of one model are mostly written down in one order
+_REMEMBERED = 32  # graphs; machines of one model are mostly written down in one order
 
 Colours = list[int]
 Matrix = list[list[int]]

@@ -28,13 +28,14 @@ from gputopo.allocate.kubelet.merge import NONE
 from gputopo.allocate.kubelet.startup import Settings
 from gputopo.allocate.outcome import Viewer
 from gputopo.allocate.state import State
+from gputopo.fleet.verdict import hidden
 from gputopo.topology.node import NodeTopology
 
 _OF_GPUS = ("gpu-lost", "pci-numa-node-minus-one")  # observations that change what the plugin or the kubelet sees
 
 
 class Marks(NamedTuple):
-    """As `shape_of` takes them."""
+    """As `shape_of` takes them. Whether the evidence may hide GPUs is a part of every frame."""
 
     marks: Mapping[str, object]
     ties: Mapping[tuple[str, str], object]
@@ -61,7 +62,7 @@ def of_plugin(state: State, limit: int, *, in_order: bool, frame: object) -> Mar
         ties[one.a, one.b], ties[one.b, one.a] = one.forward, one.backward
     for way in one_way_pairs(node):
         ties[way.a, way.b] = ties[way.b, way.a] = "one way"
-    return Marks(marks, ties, (frame, _held(state)))
+    return Marks(marks, ties, (frame, _held(state), hidden(node)))
 
 
 def of_kubelet(state: State, settings: Settings, base: Marks) -> Marks:

@@ -6,7 +6,7 @@ addresses, the order of GPUs and NICs and the numbers of NUMA nodes and sockets 
 what wears or is switched (state of a port, present PCIe width, clocks, errors, MIG).
 
 What the evidence leaves open belongs to the shape: a pair that may be NODE or SYS is another one than a
-pair at SYS, and a dump that lists no NICs is another one than a dump that lists none of them.
+pair at SYS, and a text that does not speak of NICs is another one than a text of a node without any.
 
 `form` describes the shape wholly (see canonical.py), so shapes with one form are the same, exactly.
 `fingerprint` is its digest, for people and file names; who groups nodes compares forms. Ties among devices

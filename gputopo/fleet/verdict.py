@@ -18,11 +18,13 @@ from gputopo.allocate.best import Best
 from gputopo.allocate.outcome import Viewer
 from gputopo.allocate.state import State
 from gputopo.fleet.apart import NEARER, Apart, Ruler
+from gputopo.topology.node import NodeTopology
 
 FINE, SPLIT, REFUSED, UNDECIDED = VERDICTS = ("fine", "split", "refused", "undecided")
 ALWAYS, SOMETIMES = "always", "sometimes"
 MOST_SETS = 20_000  # judged one by one
 _SHOWN = 2
+_LOST = ("row-missing", "row-cut", "row-not-matching-header")  # observations of a matrix
 
 Set = tuple[str, ...]
 
@@ -60,6 +62,10 @@ class Verdict(NamedTuple):
 def judge(asked: Asked) -> Verdict:
     answer = asked.answer
     if answer.admitted is False:
+        gap = hidden(asked.state.node) if asked.state is not None and _too_few(asked, asked.state) else None
+        if gap is not None and asked.state is not None:
+            seen = f"{answer.request.size} asked for, {len(asked.state.units)} in this evidence"
+            return Verdict(UNDECIDED, (f"{seen}, which may not show every GPU: {gap}",), complete=False)
         return Verdict(REFUSED, _refused(asked), ALWAYS)
     listed = bool(answer.outcomes or answer.families)
     if answer.admitted is None and not (asked.chance and listed):
@@ -69,6 +75,21 @@ def judge(asked: Asked) -> Verdict:
     if asked.state is None:
         return _without_node(asked)
     return _units(asked, asked.state) if answer.unit != "gpu" else _gpus(asked, asked.state)
+
+
+def hidden(node: NodeTopology) -> str | None:
+    """Why the node may have GPUs that the evidence does not show."""
+    if node.view == "container":
+        return "it is a container's view"
+    gpus = {gpu.id for gpu in node.gpus}
+    lost = [id for seen in node.observations if seen.kind in _LOST for id in seen.subjects if id not in gpus]
+    if any(id.startswith("GPU") for id in lost):
+        return "rows of the matrix are missing"
+    return None if all(source.whole for source in node.sources) else "a source of it is not whole"
+
+
+def _too_few(asked: Asked, state: State) -> bool:
+    return asked.answer.request.size > len(state.units) and bool(state.units)
 
 
 def _refused(asked: Asked) -> tuple[str, ...]:
@@ -81,6 +102,8 @@ def _refused(asked: Asked) -> tuple[str, ...]:
         had = f"{len(state.free)} of {len(state.units)} are free"
         if len(state.free) == len(state.units):
             had = f"the node has {len(state.units)}"
+        if not state.units and state.node.gpus:
+            had = f"none of the node's {len(state.node.gpus)} GPUs is offered"
         return (f"not enough: {answer.request.size} asked for, {had}", *more)
     if answer.why and answer.reason:
         return (f"{answer.reason}: {answer.why[0]}", *(line for line in more if line != answer.why[0]))
@@ -163,7 +186,7 @@ def _of_sets(asked: Asked, state: State, sets: Sequence[Set], whole: bool) -> Ve
         why = (f"the evidence leaves open whether a better set than {than} was free{_settle(state)}",)
         return made._replace(verdict=UNDECIDED, why=why)
     if not whole:
-        more = (f"more sets are possible than the {len(sets):,} that were judged",)
+        more = (f"sets other than the {len(sets):,} judged are possible, too",)
         return made._replace(verdict=UNDECIDED, why=asked.reason or asked.answer.why or more)
     return made._replace(why=_fine(sets, [far for far in apart if far is not None], ruler))
 

@@ -12,7 +12,7 @@ from gputopo.allocate.request import Request
 from gputopo.allocate.state import State
 from gputopo.fleet.verdict import Asked, Verdict, judge
 from gputopo.terms.path_level import PathLevel
-from gputopo.topology.node import Islands, NodeTopology
+from gputopo.topology.node import Islands, NodeTopology, Observed, Source
 from tests.allocate.nodes import node, two_sockets
 
 EIGHT = node(8, two_sockets)
@@ -100,6 +100,22 @@ def test_refusals_in_upstream_s_words_and_the_numbers() -> None:
     assert told(stays).why == ("the kubelet does not start: unknown policy",)
 
 
+def test_too_few_in_evidence_that_may_hide_some_is_undecided() -> None:
+    nine = answer(admitted=False, size=9, reason="UnexpectedAdmissionError", message="m")
+    for more, says in (
+        ({"view": "container"}, "it is a container's view"),
+        ({"observations": (Observed("row-missing", ("GPU8",), "no row", "s", 1),)}, "rows of the matrix are missing"),
+        ({"sources": (Source("s", "topo.txt", "nvidia-smi-topo", "", False),)}, "a source of it is not whole"),
+    ):
+        found = told(nine, state(EIGHT._replace(**more)))
+        why = f"9 asked for, 8 in this evidence, which may not show every GPU: {says}"
+        assert (found.verdict, found.why) == ("undecided", (why,))
+    held = state(EIGHT._replace(view="container"), "GPU0")
+    assert told(nine._replace(request=Request(8)), held).verdict == "refused"
+    none = told(nine, State(EIGHT, (), ()))
+    assert none.why[0] == "not enough: 9 asked for, none of the node's 8 GPUs is offered"
+
+
 def test_what_chance_can_refuse_is_refused_sometimes() -> None:
     by_chance = answer(ONE, admitted=None, reason="UnexpectedAdmissionError", why=("the plugin dies",))
     found = told(by_chance)
@@ -112,7 +128,7 @@ def test_what_chance_can_refuse_is_refused_sometimes() -> None:
     [
         (answer(admitted=None, why=("the NUMA nodes are not known",)), "the NUMA nodes are not known"),
         (answer(ONE, outcomes_complete=False, why=("not decided: see",)), "not decided: see"),
-        (answer(ONE, outcomes_complete=False), "more sets are possible than the 1 that were judged"),
+        (answer(ONE, outcomes_complete=False), "sets other than the 1 judged are possible, too"),
     ],
 )
 def test_what_the_evidence_leaves_open_is_undecided(said: Answer, why: str) -> None:
