@@ -241,7 +241,6 @@ BESIDE: tuple[Format, ...] = (
         "devices, NUMA nodes, exclusive CPUs, memory and claims of running containers; what could be given away",
         "UIDs of pods; what init containers hold",
     ),
-    ),
     Format(
         "kubelet-checkpoint", "kubelet_holdings", ('"PodDeviceEntries"',),
         "the device manager's kubelet_internal_checkpoint",
