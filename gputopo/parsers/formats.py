@@ -240,6 +240,7 @@ BESIDE: tuple[Format, ...] = (
         "what the kubelet answers at its podresources socket: List, Get, GetAllocatableResources, as JSON or protobuf",
         "devices, NUMA nodes, exclusive CPUs, memory and claims of running containers; what could be given away",
         "UIDs of pods; what init containers hold",
+        get=("grpcurl -plaintext -proto api.proto -unix kubelet.sock v1.PodResourcesLister/List",),
     ),
     Format(
         "kubelet-checkpoint", "kubelet_holdings", ('"PodDeviceEntries"',),
