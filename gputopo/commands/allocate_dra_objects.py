@@ -163,11 +163,27 @@ def _each(read: Callable[[KubeObject], T], objects: Sequence[KubeObject]) -> lis
     """Each object as a record; a field of the wrong shape is one line with the object's place."""
     made = []
     for one in objects:
+        _check_depth(one)
         try:
             made.append(read(one))
         except WrongShape as error:
             raise GputopoError(str(error), one.where) from None
     return made
+
+
+def _check_depth(one: KubeObject) -> None:
+    """No API server takes a selector that nests deeper than CEL is parsed."""
+    from gputopo.cel.depth import nests_too_deep
+
+    left: list[object] = [one.body]
+    while left:
+        part = left.pop()
+        if isinstance(part, dict):
+            text = part.get("expression")
+            why = nests_too_deep(text) if isinstance(text, str) else None
+            if why is not None:
+                raise GputopoError(f"{one.kind}: {why}", one.where)
+        left += part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
 
 
 def _whole(held: Sequence[KubeObject]) -> KubeObject:

@@ -15,6 +15,7 @@ from gputopo.errors import GputopoError
 
 if TYPE_CHECKING:
     from gputopo.rules.manifests.problem import Context
+    from gputopo.terms.manifest import Manifest
 
 Format = Annotated[
     Literal["text", "json", "sarif", "github"], typer.Option("-o", "--output", help="How to print it.")
@@ -85,6 +86,7 @@ def _report(
         why = unknown_version(given)
         if why is not None:
             raise GputopoError(why, f"{file}:{given.at(('apiVersion',)).line}")
+        _check_depth(given, file)
     context = context._replace(together=reading.manifests, node=reading.node)
     for file, manifests in reading.files:
         strange = [lint.Unknown(file, one.line, kind_of(one)) for one in manifests if kind_of(one) not in known]
@@ -94,6 +96,18 @@ def _report(
         unknown += strange
         found += [lint.found(file, one) for one in run(manifests, context, select, ignore)]
     return lint.encode(names, context, found, unknown)
+
+
+def _check_depth(manifest: Manifest, file: str) -> None:
+    """What nests deeper than CEL is parsed was never taken by an API server, so there is nothing to look at."""
+    from gputopo.cel.depth import nests_too_deep
+    from gputopo.rules.manifests.asks import WITH_SELECTORS, selectors
+
+    for selector, _ in selectors(manifest) if manifest.kind in WITH_SELECTORS else ():
+        why = nests_too_deep(selector.text)
+        if why is not None:
+            place = manifest.at(selector.path)
+            raise GputopoError(f"{manifest.kind}: {why}", f"{file}:{place.line}:{place.column}")
 
 
 def _listed(known: frozenset[str]) -> str:

@@ -91,6 +91,8 @@ def test_a_wrong_option_is_one_line(words: list[str], tmp_path: Path, capsys: py
         ("kind: Pod\n  bad: [", ":2)"),
         ("kind: Gizmo\napiVersion: v1\n", "no rule knows kind Gizmo"),
         ("", "the file is empty"),
+        ("apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nspec: {selectors: [{cel: {expression: '"
+         + "(" * 5000 + "true" + ")" * 5000 + "'}}]}\n", "claim.yaml:3:39)"),
         ("[" * 10240, "nested"),
         ("x" * 100_000, "no mapping"),
     ],

@@ -225,6 +225,9 @@ def test_the_time_limit_ends_a_search_that_pruning_does_not_decide(put: Any) -> 
     [
         ("kind: ResourceClaim\n  bad: [", "not YAML: mapping values are not allowed in this context"),
         ("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "no ResourceClaim or ResourceClaimTemplate in it"),
+        (f"apiVersion: {API}\nkind: ResourceClaim\nspec: {{devices: {{requests: [{{name: a, exactly: {{"
+         f"deviceClassName: any, selectors: [{{cel: {{expression: '{'(' * 5000}true{')' * 5000}'}}}}]}}}}]}}}}\n",
+         "ResourceClaim: expression recursion limit exceeded: 250"),
         (f"apiVersion: {API}9\nkind: ResourceClaim\n", "apiVersion resource.k8s.io/v19 is not one of"),
         (f"apiVersion: {API}\nkind: ResourceClaim\nspec: {{devices: {{requests: [{{name: a, count: 1}}]}}}}\n",
          "in v1 it stands under exactly"),
