@@ -240,7 +240,7 @@ def test_the_time_limit_ends_a_search_that_pruning_does_not_decide(put: Any) -> 
         ("[" * 5000 + "]" * 5000, "nested too deep"),
         ("\x1d" * 10_000_000, "not YAML"),
     ],
-    ids=["broken", "kind", "version", "flat", "exactly", "shape", "parentheses", "brackets", "junk"],
+    ids=["broken", "kind", "selector", "version", "flat", "exactly", "shape", "parentheses", "brackets", "junk"],
 )  # fmt: skip
 def test_what_cannot_be_read_is_one_line(content: str, says: str, put: Any) -> None:
     code, text = run("--claim", put("bad.yaml", content), "sample:hgx-h100")
