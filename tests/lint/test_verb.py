@@ -105,10 +105,12 @@ def test_what_is_no_manifest_is_one_line_and_exit_2(
     assert part in err.splitlines()[0]
 
 
-def test_nested_brackets_in_a_selector_are_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = lint(capsys, written(tmp_path, claim("(" * 10240)))
-    assert code == 1
-    assert "GT302" in out
+def test_brackets_too_deep_in_a_selector_are_one_line_and_exit_2(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = lint(capsys, written(tmp_path, claim("(" * 10240)))
+    assert (code, out) == (2, "")
+    assert "expression recursion limit exceeded: 250 (" in err
 
 
 def test_objects_that_no_rule_knows_are_said_beside_those_that_one_does(
