@@ -200,7 +200,11 @@ def diagnose(text: str, release: str = DEFAULT_RELEASE, list_types: bool = False
 
 def _diagnosed(text: str, env: Environment) -> list[Fault]:
     node, faults, whole = analysed(text, env)
-    if not whole or faults:
+    if not whole:
+        from gputopo.cel.recovery import faults_behind
+
+        return faults_behind(text, env, parse(text, env.macros)[1])
+    if faults:
         return faults
     refused = _result(node, env)
     if refused:

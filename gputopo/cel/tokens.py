@@ -64,6 +64,25 @@ def tokenize(text: str) -> tuple[list[Token], list[tuple[int, str]]]:
     return tokens, errors
 
 
+def pieces(text: str) -> list[Token]:
+    """Every token and, of kind `?!`, every character that begins none; the last one is <EOF>.
+
+    >>> [(one.kind, one.text) for one in pieces("a = 80Gi")]
+    [('IDENT', 'a'), ('?!', '='), ('INT', '80'), ('IDENT', 'Gi'), ('<EOF>', '<EOF>')]
+    """
+    found: list[Token] = []
+    offset = 0
+    while offset < len(text):
+        match = _TOKEN.match(text, offset)
+        kind, word = (match.lastgroup or "", match[0]) if match else ("?!", text[offset])
+        if kind == "SYMBOL" or (kind == "IDENT" and word in _KEYWORDS):
+            kind = word
+        if kind != "SPACE":
+            found.append(Token(kind, word, offset))
+        offset += len(word)
+    return [*found, Token("<EOF>", "<EOF>", len(text))]
+
+
 def _stopped(text: str, offset: int) -> int:
     """The character at which no token is possible any more: ANTLR drops it with all before it."""
     first = text[offset]

@@ -14,6 +14,8 @@ from gputopo.commands import allocate_options, options, output
 from gputopo.errors import GputopoError
 
 if TYPE_CHECKING:
+    from gputopo.commands.lint_reading import Reading
+    from gputopo.documents.lint import Unknown
     from gputopo.rules.manifests.problem import Context
     from gputopo.terms.manifest import Manifest
 
@@ -27,6 +29,8 @@ DriverVersion = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--driver-version", metavar="V", help="Of NVIDIA's DRA driver, e.g. 0.5; none: the newest release."),
 ]
+Fix = Annotated[bool, typer.Option("--fix", help="Print what can be mended with certainty as a diff.")]
+Write = Annotated[bool, typer.Option("--write", help="With --fix: change the files.")]
 
 
 def command(
@@ -39,17 +43,29 @@ def command(
     select: options.Select = None,
     ignore: options.Ignore = None,
     quiet: options.Quiet = False,
+    fix: Fix = False,
+    write: Write = False,
 ) -> int:
     """What is wrong with a manifest: pods, nodes, DRA, what configures a kubelet, plugin, scheduler, Slurm or NCCL.
 
     Evidence of the node beside it (as `gputopo inspect` reads it) is compared with what it says of the node.
 
-    Exit 1: a finding at or above --fail-on. Exit 2: a file that cannot be read, or that no rule knows.
+    Exit 1: a finding at or above --fail-on; with --fix --write: one that is left. Exit 2: a file that cannot be read,
+    or that no rule knows.
+
+    --fix prints what it would change as a diff, for `patch` too, and says which releases the result needs; only
+    --write changes files. Of standard input --fix prints the diff, --fix --write the whole text.
     """
     context = _context(driver_version, k8s_version)
-    report = _report(files, context, options.codes(select), options.codes(ignore), quiet)
-    output.write(_text(report, form, output_file, quiet), output_file)
-    return int(_fails(report, fail_on))
+    chosen = options.codes(select), options.codes(ignore)
+    if fix or write:
+        from gputopo.commands import lint_fix
+
+        printing = lint_fix.Printing(form, output_file, quiet, fail_on)
+        return lint_fix.run(lint_fix.checked(files, fix, write, form), context, *chosen, write, printing)
+    report = _report(tuple(dict.fromkeys(files)), context, *chosen, quiet)
+    output.write(text_of(report, form, output_file, quiet), output_file)
+    return int(fails(report, fail_on))
 
 
 def _context(driver_version: str | None, k8s_version: str | None) -> Context:
@@ -70,32 +86,45 @@ def _context(driver_version: str | None, k8s_version: str | None) -> Context:
 
 
 def _report(
-    files: Sequence[str], context: Context, select: Sequence[str], ignore: Sequence[str], quiet: bool
+    files: tuple[str, ...], context: Context, select: Sequence[str], ignore: Sequence[str], quiet: bool
 ) -> dict[str, Any]:  # fmt: skip
-    from gputopo.commands.lint_reading import read
+    from gputopo.commands import lint_fix
     from gputopo.documents import lint
-    from gputopo.rules.manifests.api_version_not_current import unknown as unknown_version
-    from gputopo.rules.manifests.run import kind_of, known_kinds, run
 
-    known = known_kinds()
-    found: list[lint.Found] = []
-    unknown: list[lint.Unknown] = []
-    names = tuple(dict.fromkeys(files))
-    reading = read(names, quiet)
+    reading = read(files, quiet)
+    unknown = unknown_in(reading)
+    made = lint_fix.mend(reading, context._replace(node=reading.node), select, ignore)
+    return lint.encode(files, context, lint_fix.found(made.before, made), unknown)
+
+
+def read(files: Sequence[str], quiet: bool) -> Reading:
+    """Raises GputopoError, also for an object of a version that no release has."""
+    from gputopo.commands import lint_reading
+    from gputopo.rules.manifests.api_version_not_current import unknown as unknown_version
+
+    reading = lint_reading.read(files, quiet)
     for file, given in ((file, each) for file, manifests in reading.files for each in manifests):
         why = unknown_version(given)
         if why is not None:
             raise GputopoError(why, f"{file}:{given.at(('apiVersion',)).line}")
         _check_depth(given, file)
-    context = context._replace(together=reading.manifests, node=reading.node)
+    return reading
+
+
+def unknown_in(reading: Reading) -> list[Unknown]:
+    """The objects that no rule knows; a file that has no others raises GputopoError."""
+    from gputopo.documents import lint
+    from gputopo.rules.manifests.run import kind_of, known_kinds
+
+    known = known_kinds()
+    unknown: list[Unknown] = []
     for file, manifests in reading.files:
         strange = [lint.Unknown(file, one.line, kind_of(one)) for one in manifests if kind_of(one) not in known]
         if len(strange) == len(manifests):
             one = strange[0]
             raise GputopoError(f"no rule knows kind {one.kind}", f"{file}:{one.line}", f"known: {_listed(known)}")
         unknown += strange
-        found += [lint.found(file, one) for one in run(manifests, context, select, ignore)]
-    return lint.encode(names, context, found, unknown)
+    return unknown
 
 
 def _check_depth(manifest: Manifest, file: str) -> None:
@@ -114,7 +143,7 @@ def _listed(known: frozenset[str]) -> str:
     return ", ".join(sorted(known))
 
 
-def _text(report: dict[str, Any], form: str, file: str | None, quiet: bool) -> str:
+def text_of(report: dict[str, Any], form: str, file: str | None, quiet: bool) -> str:
     import json
 
     if form == "json":
@@ -130,7 +159,7 @@ def _text(report: dict[str, Any], form: str, file: str | None, quiet: bool) -> s
     return lint_lines.text(report, not output.place("never", file)[2], quiet)
 
 
-def _fails(report: dict[str, Any], fail_on: str) -> bool:
+def fails(report: dict[str, Any], fail_on: str) -> bool:
     from gputopo.rules.finding import SEVERITIES
 
     if fail_on == "never":

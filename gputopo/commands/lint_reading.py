@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gputopo.commands.inspect import open_pieces
@@ -19,6 +20,7 @@ _TIMEOUT = 10.0
 class Reading(NamedTuple):
     files: tuple[tuple[str, tuple[Manifest, ...]], ...]  # of each that holds something to check
     node: NodeTopology | None
+    data: Mapping[str, bytes]  # of each file that is one text of objects and nothing else: what edits can be made of
 
     @property
     def manifests(self) -> tuple[Manifest, ...]:
@@ -29,11 +31,15 @@ def read(files: Sequence[str], quiet: bool) -> Reading:
     """Raises GputopoError: nothing to check, not readable, evidence of several nodes."""
     checked: list[tuple[str, tuple[Manifest, ...]]] = []
     evidence: list[Piece] = []
+    data: dict[str, bytes] = {}
     for file in files:
         found: list[Manifest] = []
-        for piece in open_pieces([file], _TIMEOUT, quiet):
+        pieces = open_pieces([file], _TIMEOUT, quiet)
+        for piece in pieces:
             manifests, is_evidence = _of_piece(piece)
             found += manifests
+            if len(pieces) == 1 and piece.data is not None and _is_text_of(manifests, piece.data, file):
+                data[file] = piece.data
             evidence += [piece] if is_evidence else []
         if found:
             checked.append((file, tuple(found)))
@@ -42,7 +48,25 @@ def read(files: Sequence[str], quiet: bool) -> Reading:
             "nothing to check: this is evidence of a node", ", ".join(files),
             f"gputopo inspect {' '.join(files)}, or give the configuration beside it",
         )  # fmt: skip
-    return Reading(tuple(checked), _node(evidence) if evidence else None)
+    return Reading(tuple(checked), _node(evidence) if evidence else None, data)
+
+
+def _is_text_of(manifests: Sequence[Manifest], data: bytes, file: str) -> bool:
+    """Whether objects are all that a file has, as its bytes stand: no archive, and not compressed."""
+    from gputopo.parsers import manifests as parser
+    from gputopo.parsers.unreadable import Unreadable
+
+    if os.path.isfile(file) and os.stat(file).st_size != len(data):
+        return False
+    try:
+        read = parser.read(_text(data))
+    except (Unreadable, RecursionError):
+        return False
+    return [one.object for one in read] == [one.object for one in manifests]
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8-sig", "replace")
 
 
 def _node(evidence: Sequence[Piece]) -> NodeTopology:
@@ -63,7 +87,7 @@ def _of_piece(piece: Piece) -> tuple[tuple[Manifest, ...], bool]:
     from gputopo.parsers.nccl_xml import placed
     from gputopo.parsers.recognise import recognise, why_unreadable
 
-    text = (piece.data or b"").decode("utf-8", "replace")
+    text = _text(piece.data or b"")
     if kube_objects.looks_like(text):
         inside = _taken(piece, lambda: gres_conf.read(text, embedded=True)) if gres_conf.sniff(text) else ()
         return (*_taken(piece, lambda: manifests.read(text)), *inside), False

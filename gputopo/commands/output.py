@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import TextIO
 
 from gputopo.errors import GputopoError
@@ -80,8 +81,12 @@ def _write_stream(text: str, stream: TextIO) -> None:
 
 
 def _write_file(text: str, file: str) -> None:
-    """Whole or not at all: beside it first, then renamed. A device or a pipe is written straight."""
-    data = text.encode("utf-8", "backslashreplace")
+    write_bytes(text.encode("utf-8", "backslashreplace"), file)
+
+
+def write_bytes(data: bytes, file: str) -> None:
+    """Whole or not at all: beside it first, then renamed. A device or a pipe is written straight. Mode and, where it
+    may be kept, owner are those of the file before."""
     target = os.path.realpath(file)
     try:
         if os.path.lexists(target) and not os.path.isfile(target):
@@ -93,7 +98,7 @@ def _write_file(text: str, file: str) -> None:
             with open(beside, "xb") as out:
                 out.write(data)
             if os.path.exists(target):
-                os.chmod(beside, os.stat(target).st_mode & 0o777)
+                _make_alike(beside, os.stat(target))
             os.replace(beside, target)
         finally:
             if os.path.lexists(beside):
@@ -101,3 +106,11 @@ def _write_file(text: str, file: str) -> None:
     except OSError as error:
         what = (error.strerror or str(error)).lower()
         raise GputopoError(f"cannot write: {what}", file) from error
+
+
+def _make_alike(file: str, before: os.stat_result) -> None:
+    now = os.stat(file)
+    if (now.st_uid, now.st_gid) != (before.st_uid, before.st_gid):
+        with suppress(OSError):  # only root may give files away
+            os.chown(file, before.st_uid, before.st_gid)
+    os.chmod(file, before.st_mode & 0o777)

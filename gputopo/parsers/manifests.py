@@ -29,7 +29,7 @@ def read(text: str) -> tuple[Manifest, ...]:
     """Raises Unreadable: no object, or not YAML and not JSON."""
     source = SourceText(text)
     try:
-        found = tuple(one for node, body in yaml_nodes(text) for one in _manifests(node, body, source))
+        found = tuple(one for node, body in yaml_nodes(text) for one in _manifests(node, body, source, node))
     except Unreadable:
         if text.lstrip()[:1] not in ("{", "["):
             raise
@@ -43,13 +43,13 @@ def _line(one: KubeObject) -> int:
     return int(one.where.removeprefix("line "))
 
 
-def _manifests(node: Any, body: Any, source: SourceText) -> Iterator[Manifest]:
+def _manifests(node: Any, body: Any, source: SourceText, document: Any) -> Iterator[Manifest]:
     line = node.start_mark.line + 1
     if body is None:
         return
     if isinstance(body, list):
         for place, one in enumerate(body):
-            yield from _manifests(node.value[place], one, source)
+            yield from _manifests(node.value[place], one, source, document)
         return
     if not isinstance(body, dict):
         raise Unreadable("a document is no mapping, so no Kubernetes object", line)
@@ -57,15 +57,15 @@ def _manifests(node: Any, body: Any, source: SourceText) -> Iterator[Manifest]:
     # Charts and linters have a `version` too, but not `v1`.
     configures = body.get("version") == "v1" or any(key in body for key in _CONFIGURATION)
     if "cdiVersion" in body or (kind is None and configures):
-        yield Manifest(KubeObject(body, f"line {line}"), source, node, line)
+        yield Manifest(KubeObject(body, f"line {line}"), source, node, line, None, document)
         return
     if not isinstance(kind, str) or not kind:
         raise Unreadable("an object without a kind", line)
     if not kind.endswith("List") or "items" not in body:
-        own = Manifest(KubeObject(body, f"line {line}"), source, node, line)
+        own = Manifest(KubeObject(body, f"line {line}"), source, node, line, None, document)
         yield from (_configurations(own) if kind == "ConfigMap" else ()) or (own,)
         return
-    yield from _items(node, body, kind, source)
+    yield from _items(node, body, kind, source, document)
 
 
 def _configurations(own: Manifest) -> tuple[Manifest, ...]:
@@ -82,11 +82,14 @@ def _configurations(own: Manifest) -> tuple[Manifest, ...]:
     return tuple(found)
 
 
-def _items(node: Any, body: dict[str, Any], kind: str, source: SourceText) -> Iterator[Manifest]:
+def _items(
+    node: Any, body: dict[str, Any], kind: str, source: SourceText, document: Any
+) -> Iterator[Manifest]:  # fmt: skip
     items = body["items"]
     if items is not None and not isinstance(items, list):
         raise Unreadable(f"items of {kind} is no list", node.start_mark.line + 1)
     typed = {"kind": kind.removesuffix("List"), "apiVersion": body.get("apiVersion")} if kind != "List" else {}
     of_items = next(value for key, value in reversed(node.value) if key.value == "items")
     for place, one in enumerate(items or []):
-        yield from _manifests(of_items.value[place], typed | one if isinstance(one, dict) else one, source)
+        whole = typed | one if isinstance(one, dict) else one
+        yield from _manifests(of_items.value[place], whole, source, document)

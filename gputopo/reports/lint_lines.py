@@ -9,13 +9,18 @@ from gputopo.reports.sanitise import clean
 
 
 def text(report: Mapping[str, Any], ascii_only: bool = False, quiet: bool = False) -> str:
-    """One line a finding, indented below it why and what to do, and the sum at the end."""
-    lines: list[str] = []
+    """One line a finding, indented below it why and what to do, and the sum at the end; before all what was mended."""
+    lines = [mended(one) for one in report["mended"] if not quiet]
     for one in report["findings"]:
         place = f"{one['file']}:{one['line']}:{one['column']}"
         lines.append(f"{place} {one['rule']} {one['severity']}: {one['message']}")
         if not quiet:
-            lines += [f"    {said}" for said in (one["because"], one["remedy"] and f"instead: {one['remedy']}") if said]
+            more = (
+                one["because"],
+                one["remedy"] and f"instead: {one['remedy']}",
+                one["notFixed"] and f"not mended: {one['notFixed']}",
+            )
+            lines += [f"    {said}" for said in more if said]
     if not quiet:
         lines += [
             f"{one['file']}:{one['line']}:1 not checked: no rule knows kind {one['kind']}"
@@ -23,6 +28,13 @@ def text(report: Mapping[str, Any], ascii_only: bool = False, quiet: bool = Fals
         ]
         lines.append(_sum(report))
     return "".join(clean(line, ascii_only=ascii_only) + "\n" for line in lines)
+
+
+def mended(one: Mapping[str, Any]) -> str:
+    """How many findings of a file a mend takes away, and what the result needs."""
+    count = f"{one['findings']} finding{'s' if one['findings'] != 1 else ''}"
+    needs = f"; the result needs {one['needs']}" if one["needs"] else ""
+    return f"{one['file']}: {count} {'mended' if one['written'] else 'would be mended'}{needs}"
 
 
 def _sum(report: Mapping[str, Any]) -> str:
@@ -33,7 +45,9 @@ def _sum(report: Mapping[str, Any]) -> str:
     driver = report["driver"]
     assumed = ", assumed" if driver["assumed"] else ""
     basis = f"Kubernetes {report['kubernetes']}, NVIDIA's DRA driver {driver['line']}{assumed}"
-    return f"{', '.join(said) or 'nothing found'} ({basis})"
+    mendable = sum(bool(one["fixes"]) for one in report["findings"])
+    more = f"; --fix mends {mendable}" if mendable else ""
+    return f"{', '.join(said) or 'nothing found'} ({basis}){more}"
 
 
 def github(report: Mapping[str, Any]) -> str:

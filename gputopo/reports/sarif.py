@@ -37,8 +37,30 @@ def _result(one: Mapping[str, Any]) -> dict[str, Any]:
         "artifactLocation": {"uri": quote(one["file"])},
         "region": {"startLine": one["line"], "startColumn": one["column"]},
     }
+    fixes = [_fix(fix, place["artifactLocation"]) for fix in one["fixes"]]
     return {
         "level": LEVELS[one["severity"]],
         "message": {"text": said(one)},
         "locations": [{"physicalLocation": place}],
+        **({"fixes": fixes} if fixes else {}),
+    }
+
+
+def _fix(fix: Mapping[str, Any], artifact: Mapping[str, Any]) -> dict[str, Any]:
+    """An end of a region is behind its last character, so that an insertion has the same begin and end."""
+    replacements = [
+        {
+            "deletedRegion": {
+                "startLine": edit["line"],
+                "startColumn": edit["column"],
+                "endLine": edit["endLine"],
+                "endColumn": edit["endColumn"],
+            },
+            "insertedContent": {"text": edit["text"]},
+        }
+        for edit in fix["edits"]
+    ]
+    return {
+        "description": {"text": fix["description"]},
+        "artifactChanges": [{"artifactLocation": artifact, "replacements": replacements}],
     }

@@ -6,15 +6,14 @@ escaped, `inside` finds the character of the file behind a character of the valu
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from gputopo.terms.edits import Edit, Mend
 from gputopo.terms.kube_object import KubeObject
+from gputopo.terms.scalar_text import BREAK, raw_offset, rewritten
 
 Path = tuple["str | int", ...]
-_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
-_BLANK = " \t\r\n\x85\u2028\u2029"
-_ESCAPE_LENGTH = {"x": 2, "u": 4, "U": 8}
 
 
 class Place(NamedTuple):
@@ -25,11 +24,18 @@ class Place(NamedTuple):
 class SourceText:
     """The text of a file, with the offsets of its lines."""
 
-    __slots__ = ("starts", "text")
+    __slots__ = ("_shared", "starts", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.starts = [0, *(found.end() for found in _BREAK.finditer(text))]
+        self.starts = [0, *(found.end() for found in BREAK.finditer(text))]
+        self._shared: dict[int, frozenset[int]] = {}
+
+    def shared(self, document: Any) -> frozenset[int]:
+        """The nodes of a document that stand at several places of it: what an anchor names, what is merged."""
+        if id(document) not in self._shared:
+            self._shared[id(document)] = _met_again(document)
+        return self._shared[id(document)]
 
     def offset(self, mark: Any) -> int:
         """Of a mark of PyYAML, which counts from 0."""
@@ -52,11 +58,18 @@ class Manifest(NamedTuple):
     tree: Any
     line: int
     outer: tuple[Any, Path] | None = None  # the manifest and the path of the text that this one was read from
+    document: Any = None  # PyYAML's node of all that stands between two `---`
 
     @property
     def kind(self) -> str:
         found = self.object.body.get("kind")
         return found if isinstance(found, str) else ""
+
+    @property
+    def of_file(self) -> SourceText:
+        """The text of the file, also of what stands in a text of it."""
+        found: SourceText = self.source if self.outer is None else self.outer[0].of_file
+        return found
 
     def at(self, path: Path) -> Place:
         """Of a value; of the nearest that is there, where it is absent."""
@@ -85,6 +98,47 @@ class Manifest(NamedTuple):
             return self.at(path)
         return self._outside(self.source.place(self.source.offset(node.start_mark) + offset))
 
+    def rewrite(self, path: Path, changes: Iterable[Edit]) -> Mend:
+        """The edits of the file that change a text value; the changes count characters of the value."""
+        nodes = list(_way(self.tree, path))
+        if len(nodes) <= len(path) or not isinstance(nodes[-1].value, str):
+            return Mend((), "its place in the file is not known")
+        flow = any(getattr(one, "flow_style", False) for one in nodes)
+        return self._rewritten(nodes, nodes[-1], changes, flow)
+
+    def rename(self, path: Path, name: str) -> Mend:
+        """The edits of the file that give a key another name."""
+        nodes = list(_way(self.tree, path[:-1]))
+        _, key = _follow(self.tree, path)
+        if len(nodes) < len(path) or key is None:
+            return Mend((), "its place in the file is not known")
+        flow = any(getattr(one, "flow_style", False) for one in nodes)
+        return self._rewritten([*nodes, key], key, [Edit(0, len(key.value), name)], flow)
+
+    def _rewritten(self, nodes: list[Any], scalar: Any, changes: Iterable[Edit], flow: bool) -> Mend:
+        if self.is_shared(nodes):
+            return Mend((), "an anchor makes it stand at several places")
+        start, end = (self.source.offset(mark) for mark in (scalar.start_mark, scalar.end_mark))
+        made = rewritten(self.source.text[start:end], scalar.value, scalar.style, changes, flow)
+        return self.outwards(tuple(Edit(start + one.start, start + one.end, one.text) for one in made.edits), made)
+
+    def outwards(self, edits: tuple[Edit, ...], made: Mend) -> Mend:
+        """Edits of the text that this was read from as edits of the file."""
+        if made.why_not or self.outer is None:
+            return made._replace(edits=edits)
+        manifest, path = self.outer
+        found: Mend = manifest.rewrite(path, edits)
+        return found
+
+    def is_shared(self, nodes: Iterable[Any]) -> bool:
+        found = self.source.shared(self.document)
+        return any(id(one) in found for one in nodes)
+
+    def node(self, path: Path) -> Any:
+        """PyYAML's node of a value; None where it is not there."""
+        nodes = list(_way(self.tree, path))
+        return nodes[-1] if len(nodes) > len(path) else None
+
     def _outside(self, place: Place) -> Place:
         """The place in the file, of one in the text that this was read from."""
         if self.outer is None:
@@ -108,6 +162,41 @@ def _follow(node: Any, path: Path) -> tuple[Any, Any]:
     return node, key
 
 
+def _way(node: Any, path: Path) -> Iterator[Any]:
+    """The nodes on the way along a path, as far as they are there."""
+    if node is None:
+        return
+    yield node
+    for step in path:
+        found = _child(node, step)
+        if found is None:
+            return
+        node = found[1]
+        yield node
+
+
+def below(node: Any) -> Iterator[Any]:
+    """A node and all nodes in it, each as often as it stands there; not through one that holds itself."""
+    waiting = [node]
+    seen: set[int] = set()
+    while waiting:
+        one = waiting.pop()
+        yield one
+        if id(one) in seen or not isinstance(one.value, list):
+            continue
+        seen.add(id(one))
+        for part in one.value:
+            waiting += part if isinstance(part, tuple) else (part,)
+
+
+def _met_again(document: Any) -> frozenset[int]:
+    seen: set[int] = set()
+    found: set[int] = set()
+    for one in below(document) if document is not None else ():
+        (found if id(one) in seen else seen).add(id(one))
+    return frozenset(found)
+
+
 def _child(node: Any, step: str | int) -> tuple[Any, Any] | None:
     value = getattr(node, "value", None)
     if not isinstance(value, list):
@@ -118,57 +207,3 @@ def _child(node: Any, step: str | int) -> tuple[Any, Any] | None:
         if isinstance(pair, tuple) and pair[0].value == step:
             return pair
     return None
-
-
-def raw_offset(raw: str, value: str, wanted: int, style: str | None) -> int | None:
-    """Where in a scalar as it is written the character `wanted` of its value stands; `None`: not found.
-
-    >>> raw_offset("|-\\n    a\\n    bc", "a\\nbc", 3, "|")
-    14
-    >>> raw_offset("'it''s'", "it's", 3, "'")
-    5
-    >>> raw_offset("a\\n   b", "a b", 2, None)
-    5
-    """
-    place = _begin(raw, style)
-    for index, character in enumerate(value):
-        place = _skipped(raw, place, character, style)
-        if index == wanted or place >= len(raw):
-            break
-        place = _passed(raw, place, character, style)
-        if place < 0:
-            return None
-    return min(place, max(len(raw) - 1, 0))
-
-
-def _begin(raw: str, style: str | None) -> int:
-    if style in ("|", ">"):
-        head = _BREAK.search(raw)
-        return head.end() if head else len(raw)
-    return 1 if style in ("'", '"') else 0
-
-
-def _skipped(raw: str, place: int, character: str, style: str | None) -> int:
-    """Past what the value does not have: indentation, and line ends that are escaped."""
-    if character in _BLANK:
-        return place
-    while place < len(raw):
-        if raw[place] in _BLANK:
-            place += 1
-        elif style == '"' and raw[place] == "\\" and raw[place + 1 : place + 2] in ("\n", "\r"):
-            place += 2
-        else:
-            break
-    return place
-
-
-def _passed(raw: str, place: int, character: str, style: str | None) -> int:
-    """Behind the character; -1 where another stands there."""
-    here = raw[place]
-    if style == '"' and here == "\\":
-        return place + 2 + _ESCAPE_LENGTH.get(raw[place + 1 : place + 2], 0)
-    if character in _BLANK:
-        return place + 1 if here in _BLANK else place
-    if here != character:
-        return -1
-    return place + (2 if style == "'" and here == "'" else 1)

@@ -87,7 +87,7 @@ def test_what_one_release_has_another_may_not() -> None:
         ),
         (
             "device.capacity['gpu.nvidia.com'].memory >= 80Gi",
-            [("capacity", "gpu.nvidia.com", "memory", 35, False, (">=", 80))],
+            [("capacity", "gpu.nvidia.com", "memory", 35, False, None)],
         ),
         (
             "device.attributes['resource.kubernetes.io/pcieRoot'] == 'x'",

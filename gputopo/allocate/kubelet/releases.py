@@ -52,6 +52,14 @@ class Release(NamedTuple):
     def topology_option(self, name: str) -> str | None:
         return _level(_TOPOLOGY_OPTIONS, name, self.minor)
 
+    @property
+    def cpu_options(self) -> tuple[str, ...]:
+        return tuple(name for name in _CPU_OPTIONS if self.cpu_option(name) is not None)
+
+    @property
+    def topology_options(self) -> tuple[str, ...]:
+        return tuple(name for name in _TOPOLOGY_OPTIONS if self.topology_option(name) is not None)
+
 
 # name: the first minor of (alpha, beta, stable); None: not reached.
 _Levels = tuple["int | None", "int | None", "int | None"]

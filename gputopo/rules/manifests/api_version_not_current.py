@@ -29,7 +29,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gputopo.allocate.dra.fields import GROUP, OLD_VERSIONS, VERSIONS
+from gputopo.rules.manifests.fixes.versions import in_version
 from gputopo.rules.manifests.problem import Context, Problem, problem
+from gputopo.terms.edits import NO_MEND, Mend
 from gputopo.terms.manifest import Manifest
 
 CODE = "GT301"
@@ -49,23 +51,26 @@ def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
     now = f"1.{context.minor} has {GROUP}/{newest}"
     move = f"; {_MOVE}" if version in ("v1beta1", "v1alpha3") and newest != "v1beta1" else ""
     remedy = f"write {GROUP}/{newest}{move}"
+    mend = in_version(manifest, newest) if version != newest else NO_MEND
     if version in OLD_VERSIONS:
-        yield _of_old(manifest, context, said, now, remedy)
+        yield _of_old(manifest, context, said, now, remedy, mend)
     elif version not in VERSIONS or _SINCE[version] > context.minor:
-        yield problem(CODE, "error", manifest, path, f"{said} is not served: {now}", "", remedy)
+        yield problem(CODE, "error", manifest, path, f"{said} is not served: {now}", "", remedy, None, mend)
     elif version != newest:
-        yield problem(CODE, SEVERITY, manifest, path, f"{said} is deprecated: {now}", "", remedy)
+        yield problem(CODE, SEVERITY, manifest, path, f"{said} is deprecated: {now}", "", remedy, None, mend)
 
 
-def _of_old(manifest: Manifest, context: Context, said: str, now: str, remedy: str) -> Problem:
+def _of_old(
+    manifest: Manifest, context: Context, said: str, now: str, remedy: str, mend: Mend
+) -> Problem:  # fmt: skip
     first, last = OLD_VERSIONS[said.rpartition("/")[2]]
     releases = f"1.{first}" if first == last else f"1.{first} to 1.{last}"
     because = "" if first > 30 else _CLASSES
     if first <= context.minor <= last:
         message = f"{said} is served with --runtime-config only: {now}"
-        return problem(CODE, SEVERITY, manifest, ("apiVersion",), message, because, remedy)
+        return problem(CODE, SEVERITY, manifest, ("apiVersion",), message, because, remedy, None, mend)
     message = f"{said} is not served: DRA had this version in {releases}, {now}"
-    return problem(CODE, "error", manifest, ("apiVersion",), message, because, remedy)
+    return problem(CODE, "error", manifest, ("apiVersion",), message, because, remedy, None, mend)
 
 
 def _version(manifest: Manifest) -> tuple[str, str | None]:

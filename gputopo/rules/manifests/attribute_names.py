@@ -8,6 +8,7 @@ devices and for what its feature gates add.
 from __future__ import annotations
 
 from gputopo.allocate.dra import published
+from gputopo.rules.manifests.fixes.nearest import meant
 
 STANDARD = "resource.kubernetes.io"
 STANDARD_NAMES = ("numaNode", "pciBusID", "pcieRoot")
@@ -34,6 +35,7 @@ _MEANT = {
     "numa": f"{STANDARD}/numaNode", "numaNode": f"{STANDARD}/numaNode", "pcieRoot": f"{STANDARD}/pcieRoot",
     "pciBusID": f"{STANDARD}/pciBusID", "pciAddress": f"{STANDARD}/pciBusID", "busID": f"{STANDARD}/pciBusID",
 }  # fmt: skip
+_DOUBTFUL = ("name",)  # of the device, perhaps
 _NVLINK = "no version publishes NVLink; 0.5 with its gate FabricManagerPartitioning publishes partition1, 2, 4 and 8"
 _VERSIONS = ("driverVersion", "cudaDriverVersion", "cudaComputeCapability")
 _NUMBERS = ("index", "minor", "parentIndex", "numa", "gpuModuleID", "partition1", "partition2", "partition4",
@@ -101,13 +103,40 @@ def instead(name: str, line: str) -> str:
     >>> instead("numaNode", "0.4")
     'resource.kubernetes.io/numaNode (0.5)'
     """
-    if "nvlink" in name.lower() or "nvswitch" in name.lower():
+    if is_nvlink(name):
         return _NVLINK
     known = (*published.attributes_of(line), *_MIG)
-    meant = _MEANT.get(name)
-    if meant is None:
+    found = _MEANT.get(name)
+    if found is None:
         from difflib import get_close_matches
 
         near = get_close_matches(name, known, 1, 0.75)
         return near[0] if near else ""
-    return meant if in_line(meant, line) else f"{meant} ({lines_with(meant)})"
+    return found if in_line(found, line) else f"{found} ({lines_with(found)})"
+
+
+def is_nvlink(name: str) -> bool:
+    return "nvlink" in name.lower() or "nvswitch" in name.lower()
+
+
+def certain(name: str, line: str, only_line: bool) -> str:
+    """The attribute with its domain that a wrong name of the driver's own domain must mean; "": none is certain.
+
+    `only_line`: other lines do not count; else what a newer one publishes is fine.
+
+    >>> certain("model", "0.4", True), certain("numaNode", "0.4", False), certain("numaNode", "0.4", True)
+    ('gpu.nvidia.com/productName', 'resource.kubernetes.io/numaNode', '')
+    >>> certain("produktName", "0.4", True), certain("pcieroot", "0.4", True), certain("name", "0.4", True)
+    ('gpu.nvidia.com/productName', 'resource.kubernetes.io/pcieRoot', '')
+    """
+    bare = {one.rpartition("/")[2]: one for one in (*published.attributes_of(line), *_MIG)}
+    found = _MEANT.get(name, "") if name in (*_MEANT, *_DOUBTFUL) else bare.get(meant(name, bare), "")
+    if name in _DOUBTFUL or not found or not (in_line(found, line) or (not only_line and newer(found, line))):
+        return ""
+    return found if "/" in found else f"{published.DRIVER}/{found}"
+
+
+def newer(name: str, line: str) -> bool:
+    """Whether a line behind this one publishes a name."""
+    behind = published.LINES[published.LINES.index(line) + 1 :]
+    return any(in_line(name, one) for one in behind)

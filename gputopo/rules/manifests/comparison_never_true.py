@@ -37,14 +37,18 @@ from gputopo.allocate.dra.published import DRIVER
 from gputopo.cel.references import Reference
 from gputopo.rules.manifests import attribute_names as names
 from gputopo.rules.manifests import product_names
-from gputopo.rules.manifests.asks import WITH_SELECTORS, selectors
+from gputopo.rules.manifests.asks import WITH_SELECTORS, Selector, selectors
+from gputopo.rules.manifests.fixes.nearest import meant
+from gputopo.rules.manifests.fixes.product_names import of_model
 from gputopo.rules.manifests.problem import Context, Problem, problem
-from gputopo.rules.manifests.published_values import Refused, refused
+from gputopo.rules.manifests.published_values import LISTS, Refused, refused
+from gputopo.terms.edits import NO_MEND, Edit, Mend
 from gputopo.terms.manifest import Manifest
 
 CODE = "GT304"
 SEVERITY = "error"
 KINDS = WITH_SELECTORS
+_NAMES = ("productName", "model")
 
 
 def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
@@ -59,7 +63,8 @@ def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
             message = f"{one.name} {operator} {_written(value)} is {constant} true: {why}"
             place = selector.place(manifest, one.line, one.column)
             severity = "warning" if operator == "!=" else severity
-            yield problem(CODE, severity, manifest, selector.path, message, "", remedy, place)
+            mend = _mend(manifest, selector, one, remedy)
+            yield problem(CODE, severity, manifest, selector.path, message, "", remedy, place, mend)
 
 
 def _found(one: Reference, of_nvidia: bool) -> Refused | None:
@@ -90,3 +95,27 @@ def _written(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f"'{value}'" if isinstance(value, str) else str(value)
+
+
+def _mend(manifest: Manifest, selector: Selector, one: Reference, remedy: str) -> Mend:
+    """For a model of GPU that is known, the words of a list, and another spelling of the same value."""
+    whole, other, relation = one.spans.whole, one.spans.other, one.spans.relation
+    operator, value = one.compared or ("", None)
+    if whole is None or other is None or relation is None or operator == "in" or not isinstance(value, str):
+        return NO_MEND
+    word = meant(value, LISTS[one.name]) if one.name in LISTS else remedy[1:-1] if remedy[:1] == "'" else ""
+    if word:
+        inner = Edit(other[0] + 1, other[1] - 1, word)
+        written = selector.text[inner.start : inner.end] == value
+        return manifest.rewrite(selector.path, [inner]) if written else NO_MEND
+    test = of_model(value) if one.name in _NAMES else ""
+    if not test:
+        return NO_MEND
+    # The remedy's words are the same test, where it takes care of longer words.
+    test = remedy if remedy.startswith(".matches(") else test
+    edits = [Edit(whole[1], relation[1], test)]
+    if other < whole:
+        edits = [Edit(relation[0], whole[0], ""), Edit(whole[1], whole[1], test)]
+    if operator == "!=":
+        edits = [Edit(whole[0], whole[0], "!"), *edits] if whole < other else [edits[0]._replace(text="!"), edits[1]]
+    return manifest.rewrite(selector.path, edits)

@@ -33,7 +33,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gputopo.rules.manifests.asks import CLAIMS, asks, devices_path, value_at
+from gputopo.rules.manifests.fixes.nearest import meant
 from gputopo.rules.manifests.problem import Context, Problem, problem
+from gputopo.terms.edits import NO_MEND, Edit
 from gputopo.terms.manifest import Manifest, Path
 
 CODE = "GT306"
@@ -51,7 +53,10 @@ def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
             continue
         message = f"the {what} names {name}, and there is no such request"
         remedy = alternatives.get(name) or f"there are {', '.join(sorted(known)) or 'none'}"
-        yield problem(CODE, SEVERITY, manifest, path, message, "", remedy)
+        word = alternatives.get(name) or meant(name, known)
+        certain = word and word not in value_at(manifest, path[:-1])
+        mend = manifest.rewrite(path, [Edit(0, len(name), word)]) if certain else NO_MEND
+        yield problem(CODE, SEVERITY, manifest, path, message, "", remedy, None, mend)
 
 
 def _named(manifest: Manifest) -> Iterator[tuple[str, Path]]:

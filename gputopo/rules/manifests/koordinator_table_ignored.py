@@ -38,6 +38,7 @@ from collections.abc import Iterator
 from gputopo.allocate.koordinator.table import PARTITIONS, field, partition_table
 from gputopo.errors import GputopoError
 from gputopo.rules.manifests.problem import Context, Problem, problem
+from gputopo.terms.edits import NO_MEND, Edit
 from gputopo.terms.json_spots import read
 from gputopo.terms.manifest import Manifest, Path, Place
 
@@ -66,7 +67,10 @@ def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
         for found in scores:
             message = f"allocationScore is the string {found[1]}, not a number: the whole table is ignored"
             place = _place(manifest, text, found.start(1))
-            yield problem(CODE, SEVERITY, manifest, _PATH, message, "", f"write {found[1][1:-1]}", place)
+            number = found[1][1:-1]
+            whole = number.isascii() and number.isdigit()
+            mend = manifest.rewrite(_PATH, [Edit(*found.span(1), number)]) if whole else NO_MEND
+            yield problem(CODE, SEVERITY, manifest, _PATH, message, "", f"write {number}", place, mend)
         if not scores:
             yield problem(CODE, SEVERITY, manifest, _PATH, error.what, "", error.hint)
 

@@ -40,9 +40,13 @@ from typing import Any
 from gputopo.allocate.kubelet.config_checks import Refusal, as_decoded, refusals
 from gputopo.allocate.kubelet.config_file import read
 from gputopo.allocate.kubelet.config_keys import Wrong, faults
+from gputopo.allocate.kubelet.merge import BEST_EFFORT, NONE, RESTRICTED, SINGLE_NUMA_NODE
 from gputopo.allocate.kubelet.releases import Release
+from gputopo.rules.manifests.asks import value_at
+from gputopo.rules.manifests.fixes.nearest import meant
 from gputopo.rules.manifests.object_refused import path_of
 from gputopo.rules.manifests.problem import Context, Problem, problem
+from gputopo.terms.edits import NO_MEND, Edit, Mend
 from gputopo.terms.kube_object import WrongShape, type_name
 from gputopo.terms.manifest import Manifest, Path
 
@@ -51,6 +55,12 @@ SEVERITY = "error"
 KINDS = ("KubeletConfiguration",)
 API_VERSION = "kubelet.config.k8s.io/v1beta1"
 _SAYS = "the kubelet does not start:"
+_WORDS = {
+    "topologyManagerPolicy": (NONE, BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE),
+    "topologyManagerScope": ("container", "pod"),
+    "cpuManagerPolicy": ("none", "static"),
+    "memoryManagerPolicy": ("None", "Static"),
+}
 _ELSEWHERE = "unless the kubelet's command line or a drop-in file reserves some"
 
 
@@ -90,6 +100,21 @@ def _problem(manifest: Manifest, above: Path, refusal: Refusal, context: Context
     elif refusal.other_release:
         severity = SEVERITY if context.minor_said else "warning"
         because = f"so it is in Kubernetes 1.{context.minor}; another release takes it"
+    mend = _mend(manifest, above, refusal.path, Release(context.minor))
     # A gate is wrong by its name, not by its value.
     place = manifest.key(path) if "unrecognized" in refusal.message else manifest.at(path)
-    return problem(CODE, severity, manifest, path, f"{_SAYS} {refusal.message}", because, refusal.remedy, place)
+    return problem(CODE, severity, manifest, path, f"{_SAYS} {refusal.message}", because, refusal.remedy, place, mend)
+
+
+def _mend(manifest: Manifest, above: Path, path: Path, release: Release) -> Mend:
+    """A word or the name of an option that can only be one of those that the kubelet knows."""
+    options = {"cpuManagerPolicyOptions": release.cpu_options, "topologyManagerPolicyOptions": release.topology_options}
+    whole = (*above, *path)
+    if len(path) == 2:
+        field, name = path
+        word = meant(str(name), options.get(str(field), ()))
+        taken = word in (value_at(manifest, whole[:-1]) or ())
+        return manifest.rename(whole, word) if word and not taken else NO_MEND
+    said = value_at(manifest, whole)
+    word = meant(said, _WORDS.get(str(path[-1]), ())) if isinstance(said, str) and path else ""
+    return manifest.rewrite(whole, [Edit(0, len(str(said)), word)]) if word else NO_MEND

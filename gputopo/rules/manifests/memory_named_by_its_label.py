@@ -11,7 +11,8 @@ What to do
     `quantity('79Gi')`, or the label in its own unit, `quantity('80G')`.
 
 When it is silent
-    The number of GiB is another than 80, or the selector names a product of another generation than H100.
+    The number of GiB is another than 80, it is an upper limit, or the selector names a product of another generation
+    than H100.
 
 Example
     >>> from gputopo.parsers.manifests import read
@@ -33,14 +34,17 @@ import re
 from collections.abc import Iterator
 
 from gputopo.allocate.dra.published import DRIVER
+from gputopo.cel.thresholds import thresholds
 from gputopo.rules.manifests.asks import WITH_SELECTORS, selectors
 from gputopo.rules.manifests.problem import Context, Problem, problem
+from gputopo.terms.edits import NO_MEND, Edit
 from gputopo.terms.manifest import Manifest
 
 CODE = "GT311"
 SEVERITY = "warning"
 KINDS = WITH_SELECTORS
-_LABEL = re.compile(r"(?:\.compareTo\(|\.isGreaterThan\(|[><=]=?)\s*(?:quantity\(\s*)?(?:r?['\"])?(80Gi)\b")
+_LABEL = "80Gi"
+_AT_LEAST = (">=", ">")
 _OTHERS = re.compile(r"A100|A800|H200|B200|B300")
 
 
@@ -50,9 +54,12 @@ def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
             one.kind == "capacity" and one.domain == DRIVER and one.name == "memory" for one in selector.references
         ):
             continue
-        for found in _LABEL.finditer(selector.text):
-            head = selector.text[: found.start(1)]
-            line, column = head.count("\n") + 1, len(head) - head.rfind("\n")
-            message = "an H100 80GB HBM3 publishes 81559Mi of memory (79.6 GiB): 80Gi does not match it"
-            place = selector.place(manifest, line, column)
-            yield problem(CODE, SEVERITY, manifest, selector.path, message, "", "quantity('79Gi')", place)
+        for found in thresholds(selector.text, "memory", f"1.{context.minor}"):
+            if found.text != _LABEL or found.operator not in (*_AT_LEAST, "=="):
+                continue
+            message = f"an H100 80GB HBM3 publishes 81559Mi of memory (79.6 GiB): {_LABEL} does not match it"
+            place = selector.place(manifest, found.line, found.column)
+            mend = NO_MEND
+            if found.span is not None and found.operator in _AT_LEAST:
+                mend = manifest.rewrite(selector.path, [Edit(*found.span, "79Gi")])
+            yield problem(CODE, SEVERITY, manifest, selector.path, message, "", "quantity('79Gi')", place, mend)

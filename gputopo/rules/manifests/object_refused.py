@@ -35,13 +35,17 @@ from gputopo.allocate.dra.fields import GROUP, VERSIONS
 from gputopo.allocate.dra.read_claims import claim_of
 from gputopo.allocate.dra.read_slices import class_of, slice_of
 from gputopo.rules.manifests.claim_refusals import refusals
+from gputopo.rules.manifests.fixes.versions import in_place
 from gputopo.rules.manifests.problem import Context, Problem, problem
+from gputopo.terms.edits import NO_MEND
 from gputopo.terms.kube_object import WrongShape
 from gputopo.terms.manifest import Manifest, Path
 
 CODE = "GT300"
 SEVERITY = "error"
 KINDS = ("ResourceClaim", "ResourceClaimTemplate", "DeviceClass", "ResourceSlice")
+# How fields.refuse() says that a field is that of v1beta1 in an object of a later version.
+_ELSEWHERE = ("it stands under exactly", "stand directly under the device")
 _STEP = re.compile(r"\[(\d+)\]|\.?([^.\[\]\s:]+)")
 
 
@@ -63,7 +67,9 @@ def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
                 yield problem(CODE, SEVERITY, manifest, path, message, "", remedy)
     except WrongShape as error:
         path = path_of(str(error))
-        yield problem(CODE, SEVERITY, manifest, path, str(error))
+        elsewhere = any(words in str(error) for words in _ELSEWHERE)
+        mend = in_place(manifest) if elsewhere else NO_MEND
+        yield problem(CODE, SEVERITY, manifest, path, str(error), "", "", None, mend)
 
 
 def path_of(message: str) -> Path:

@@ -28,7 +28,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gputopo.allocate.device_plugin.config import Refused, keys_of, read_config
+from gputopo.rules.manifests.asks import value_at
+from gputopo.rules.manifests.fixes.nearest import meant
 from gputopo.rules.manifests.problem import Context, Problem, problem
+from gputopo.terms.edits import NO_MEND, Edit, Mend
 from gputopo.terms.manifest import Manifest, Path
 
 CODE = "GT340"
@@ -43,15 +46,29 @@ def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
     except Refused as error:
         path = _path_of(body, error)
         yield problem(CODE, SEVERITY, manifest, path, f"the plugin does not start: {error}", "",
-                      f"one of {', '.join(error.allowed)}" if error.allowed else "")  # fmt: skip
+                      f"one of {', '.join(error.allowed)}" if error.allowed else "", None,
+                      _word(manifest, path, error))  # fmt: skip
         return
     for key in ignored:
         path = tuple(key.split("."))
         above, _, last = key.rpartition(".")
         remedy = _nearest(last, keys_of(above))
+        certain = meant(last, keys_of(above))
+        taken = certain in (value_at(manifest, path[:-1]) or ())
+        mend = manifest.rename(path, certain) if certain and not taken else NO_MEND
         yield problem(
-            CODE, "warning", manifest, path, f"{key} has no effect", "", remedy, manifest.key(path)
+            CODE, "warning", manifest, path, f"{key} has no effect", "", remedy, manifest.key(path), mend
         )  # fmt: skip
+
+
+def _word(manifest: Manifest, path: Path, error: Refused) -> Mend:
+    """The value, or the one in a list, that can only be one of those that are allowed."""
+    said = value_at(manifest, path)
+    if isinstance(said, list):
+        wrong = [place for place, one in enumerate(said) if one not in error.allowed]
+        path, said = ((*path, wrong[0]), said[wrong[0]]) if wrong else (path, None)
+    word = meant(said, error.allowed) if isinstance(said, str) else ""
+    return manifest.rewrite(path, [Edit(0, len(str(said)), word)]) if word else NO_MEND
 
 
 def _nearest(key: str, known: frozenset[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gputopo.allocate.dra import published
+from gputopo.terms.edits import NO_MEND, Edit, Mend
 from gputopo.terms.manifest import Manifest, Path, Place
 from gputopo.topology.node import NodeTopology
 
@@ -26,6 +27,9 @@ class Context(NamedTuple):
 
 
 class Problem(NamedTuple):
+    """`edits` mend it in the file, all of them or none; `spots` are their begins and ends as places; `why_not`: why
+    there are none, where that is not plain."""
+
     rule: str
     severity: str
     place: Place
@@ -33,13 +37,20 @@ class Problem(NamedTuple):
     message: str
     because: str = ""
     remedy: str = ""
+    edits: tuple[Edit, ...] = ()
+    why_not: str = ""
+    spots: tuple[tuple[Place, Place], ...] = ()
 
 
 def problem(
     rule: str, severity: str, manifest: Manifest, path: Path, message: str, because: str = "", remedy: str = "",
-    place: Place | None = None,
+    place: Place | None = None, mend: Mend = NO_MEND,
 ) -> Problem:  # fmt: skip
-    return Problem(rule, severity, place or manifest.at(path), written(path), message, because, remedy)
+    whole = manifest.of_file
+    spots = tuple((whole.place(edit.start), whole.place(edit.end)) for edit in mend.edits)
+    return Problem(
+        rule, severity, place or manifest.at(path), written(path), message, because, remedy, *mend, spots
+    )  # fmt: skip
 
 
 def written(path: Path) -> str:

@@ -23,7 +23,7 @@ from gputopo.rules.manifests.attribute_names import STANDARD, kind_of_value
 from gputopo.terms.pci_address import PciAddress
 
 Refused = tuple[str, str, str]
-_LISTS = {
+LISTS = {
     "architecture": ("Kepler", "Maxwell", "Pascal", "Volta", "Turing", "Ampere", "Ada Lovelace", "Hopper", "Blackwell",
                      "Rubin", "Unknown"),
     "brand": ("Unknown", "Quadro", "Tesla", "NVS", "Grid", "GeForce", "Titan", "NvidiaVApps", "NvidiaVPC", "NvidiaVCS",
@@ -61,7 +61,7 @@ def _of_type(kind: str, text: str) -> str:
 def _of_text(name: str, value: str) -> Refused | None:
     if name == "productName":
         return product_names.refused(value)
-    if name in _LISTS:
+    if name in LISTS:
         return _listed(name, value)
     if name in ("uuid", "parentUUID") and not _UUID.search(value):
         return "error", "a UUID has five parts of hexadecimal digits, after GPU- or MIG-", ""
@@ -78,7 +78,7 @@ def _of_text(name: str, value: str) -> Refused | None:
 
 
 def _listed(name: str, value: str) -> Refused | None:
-    known = _LISTS[name]
+    known = LISTS[name]
     if value in known:
         return None
     near = [one for one in known if one.casefold() == value.casefold()]

@@ -36,10 +36,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gputopo.cel.mend import mended
 from gputopo.cel.program import diagnose
 from gputopo.rules.manifests.asks import WITH_SELECTORS, selectors
 from gputopo.rules.manifests.compile_remedies import remedy
 from gputopo.rules.manifests.problem import Context, Problem, problem
+from gputopo.terms.edits import NO_MEND
 from gputopo.terms.manifest import Manifest
 
 CODE = "GT302"
@@ -49,8 +51,11 @@ KINDS = WITH_SELECTORS
 
 def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
     for one, _ in selectors(manifest):
-        faults = diagnose(one.text, f"1.{context.minor}")
+        release = f"1.{context.minor}"
+        faults = diagnose(one.text, release)
         reads = one.references if faults else []
+        edits = mended(one.text, release) if faults else ()
+        mend = manifest.rewrite(one.path, edits) if edits else NO_MEND
         for fault in faults:
             place = one.place(manifest, fault.line, fault.column)
             message = " ".join(fault.message.split())
@@ -58,7 +63,7 @@ def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
             if after and "Syntax error" in message:
                 message += f" (in {after})"
             instead = remedy(one.text, fault, reads)
-            yield problem(CODE, SEVERITY, manifest, one.path, message, "", instead, place)
+            yield problem(CODE, SEVERITY, manifest, one.path, message, "", instead, place, mend)
 
 
 def _word_at(text: str, line: int, column: int) -> str:

@@ -29,11 +29,14 @@ Example
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from gputopo.allocate.dra.published import DRIVER
-from gputopo.rules.manifests.asks import WITH_SELECTORS, selectors
+from gputopo.cel.references import Reference
+from gputopo.rules.manifests.asks import WITH_SELECTORS, Selector, selectors
 from gputopo.rules.manifests.problem import Context, Problem, problem
+from gputopo.terms.edits import NO_MEND, Edit, Mend
 from gputopo.terms.manifest import Manifest
 
 CODE = "GT305"
@@ -42,6 +45,10 @@ KINDS = WITH_SELECTORS
 _VERSIONS = ("driverVersion", "cudaDriverVersion", "cudaComputeCapability")
 _OPERATORS = ("==", "!=", "<", "<=", ">", ">=")
 _METHODS = ("compareTo", "isGreaterThan", "isLessThan")
+_FULL_OR_NOT = (">=", "<")
+# So many parts say the whole version: the driver publishes 9.0.0 and 13.0.0 for what CUDA calls 9.0 and 13.0.
+_PARTS = {"driverVersion": 3, "cudaDriverVersion": 2, "cudaComputeCapability": 2}
+_WRITTEN = re.compile(r"(['\"]?)v?([0-9]+(?:\.[0-9]+){0,2})(\.?)\1")
 _OF_STRINGS = ("startsWith", "endsWith", "contains", "matches")
 
 
@@ -65,7 +72,8 @@ def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
                 message, severity = f"{one.name} is a version: {operator} with {value!r} fails when it runs", SEVERITY
             place = selector.place(manifest, one.line, one.column)
             because = "" if operator == "!=" else "the runtime error keeps the pod from being scheduled"
-            yield problem(CODE, severity, manifest, selector.path, message, because, remedy, place)
+            mend = _mend(manifest, selector, one)
+            yield problem(CODE, severity, manifest, selector.path, message, because, remedy, place, mend)
 
 
 def _three(text: str) -> str:
@@ -77,3 +85,23 @@ def _three(text: str) -> str:
     if not 1 <= len(parts) <= 3 or not all(part.isascii() and part.isdigit() for part in parts):
         return "580.0.0"
     return ".".join(str(int(part)) for part in [*parts, "0", "0"][:3])
+
+
+def _mend(manifest: Manifest, selector: Selector, one: Reference) -> Mend:
+    """Where the parts that are not written do not matter: `> '580'` may or may not mean 580.105.8."""
+    whole, other, relation = one.spans.whole, one.spans.other, one.spans.relation
+    if whole is None or other is None or relation is None or one.compared is None or other < whole:
+        return NO_MEND
+    said = _WRITTEN.fullmatch(selector.text[slice(*other)])
+    if said is None:
+        return NO_MEND
+    operator, parts = one.compared[0], said[2].split(".")
+    if operator == "startsWith":
+        new = f".major() == {int(parts[0])}" if len(parts) == 1 else ""
+    elif operator in _OPERATORS and not said[3] and (operator in _FULL_OR_NOT or len(parts) >= _PARTS[one.name or ""]):
+        new = f".compareTo(semver('{_three(said[2])}')) {operator} 0"
+    elif operator in _METHODS and said[1] and not said[3] and len(parts) >= _PARTS[one.name or ""]:
+        return manifest.rewrite(selector.path, [Edit(*other, f"semver('{_three(said[2])}')")])
+    else:
+        new = ""
+    return manifest.rewrite(selector.path, [Edit(whole[1], relation[1], new)]) if new else NO_MEND

@@ -1,0 +1,1 @@
+"""How faults of manifests are mended: what several rules need for it."""
