@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gputopo.rules.pods.audit import Audit
 
 Format = Annotated[
-    Literal["text", "json", "yaml", "prometheus", "sarif"], typer.Option("-o", "--output", help="How to print it.")
+    Literal["text", "json", "yaml", "prometheus", "junit", "sarif"], typer.Option("-o", "--output", help="How to print it.")
 ]  # fmt: skip
 Socket = Annotated[
     Optional[str],  # noqa: UP045
@@ -66,7 +66,7 @@ def command(
     audited = [(one, run(one, selected, ignored)) for one in found]
     fails = _fails(audited, fail_on)
     note = f"{int(fails)} (--fail-on {fail_on})" if output.on_terminal(output_file) and not quiet else None
-    output.write(_text(audited, form, output_file, color, verbose, quiet, note), output_file)
+    output.write(_text(audited, form, output_file, color, verbose, quiet, note, fail_on), output_file)
     return int(fails)
 
 
@@ -109,10 +109,11 @@ def _live(socket: str | None, kubelet_root: str | None, timeout: float, quiet: b
 
 
 def _text(
-    audited: Audited, form: str, file: str | None, color: str, verbose: bool, quiet: bool, note: str | None
+    audited: Audited, form: str, file: str | None, color: str, verbose: bool, quiet: bool, note: str | None,
+    fail_on: str,
 ) -> str:  # fmt: skip
     if form != "text":
-        return _document(audited, form)
+        return _document(audited, form, fail_on)
     from gputopo.reports.style import Style
     from gputopo.reports.text import render
     from gputopo.reports.views.pods import blocks
@@ -125,7 +126,7 @@ def _text(
     )
 
 
-def _document(audited: Audited, form: str) -> str:
+def _document(audited: Audited, form: str, fail_on: str) -> str:
     from gputopo.documents.pod_audit import encode, encode_list
 
     items: list[dict[str, Any]] = [encode(audit, found) for audit, found in audited]
@@ -134,6 +135,10 @@ def _document(audited: Audited, form: str) -> str:
         from gputopo.reports.prometheus import exposition
 
         return exposition(metrics(items))
+    if form == "junit":
+        from gputopo.reports.pod_junit import junit
+
+        return junit(items, fail_on)
     if form == "sarif":
         import json
 
