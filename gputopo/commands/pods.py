@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from gputopo.rules.pods.audit import Audit
 
 Format = Annotated[
-    Literal["text", "json", "yaml", "prometheus", "junit", "sarif"], typer.Option("-o", "--output", help="How to print it.")
-]  # fmt: skip
+    Literal["text", "json", "yaml", "prometheus", "junit", "sarif"],
+    typer.Option("-o", "--output", help="How to print it."),
+]
 Socket = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--socket", metavar="PATH", help="The kubelet's podresources socket, live."),

@@ -15,8 +15,9 @@ def container(pod: str) -> dict[str, Any]:
 
 
 def finding(severity: str, *subjects: str, rule: str = "GT402") -> dict[str, Any]:
-    return {"rule": rule, "severity": severity, "subjects": list(subjects), "message": f"{subjects[0]} <crosses>",
-            "matters": "", "because": "", "remedy": "", "evidence": [{"source": None, "text": "GPU0-GPU4 SYS"}]}  # fmt: skip
+    said = {"rule": rule, "severity": severity, "message": f"{subjects[0]} <crosses>"}
+    words = dict.fromkeys(("matters", "because", "remedy"), "")
+    return {**said, **words, "subjects": list(subjects), "evidence": [{"source": None, "text": "GPU0-GPU4 SYS"}]}
 
 
 def audit(*findings: dict[str, Any]) -> dict[str, Any]:
