@@ -10,6 +10,7 @@ from gputopo.pods.join import join
 from gputopo.pods.spoken import Spoken
 from gputopo.rules.pods.audit import Audit
 from gputopo.rules.pods.repair import plan
+from gputopo.rules.pods.replayed import given
 from gputopo.topology.node import NodeTopology, Source
 
 
@@ -25,7 +26,7 @@ def audits(
             "give the kubelet's kubelet_internal_checkpoint, or what its podresources socket answers",
         )  # fmt: skip
     nodes = (live,) if live is not None else _nodes(evidence, assume)
-    return tuple(Audit(join(node, own, name), plan) for node, own, name in _by_node(nodes, spoken))
+    return tuple(Audit(join(node, own, name), plan, given) for node, own, name in _by_node(nodes, spoken))
 
 
 def _read(pieces: Sequence[Piece]) -> tuple[list[Spoken], list[Piece]]:

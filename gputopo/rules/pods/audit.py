@@ -41,13 +41,18 @@ class Effect(NamedTuple):
 class Audit:
     """One node's holdings, with the questions that several rules ask answered once."""
 
-    def __init__(self, held: Held, repair: Callable[[Audit, Unit], str] | None = None) -> None:
+    def __init__(
+        self, held: Held, repair: Callable[[Audit, Unit], str] | None = None,
+        replay: Callable[[Audit, Unit], str] | None = None,
+    ) -> None:  # fmt: skip
+        """`repair`: the plan that mends a set (repair.py); `replay`: which setting gave it (replayed.py)."""
         self.held = held
         self.node = held.node
         self.sight = Sight(held.node)
         self._judge = Judge(held.node)
         self._better: dict[tuple[str, ...], Best | None] = {}
         self._repair = repair
+        self._replay = replay
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -111,6 +116,11 @@ class Audit:
         if empty:
             return Effect("warning", f"not with the GPUs free now; on an empty node {shown(empty)}", empty)
         return Effect("info", f"no: no better set of {len(unit.gpus)} exists on this node")
+
+    def because(self, unit: Unit, effect: Effect) -> str:
+        """Whether it could have been better, and what gave it where that costs something."""
+        given = self._replay(self, unit) if self._replay is not None and effect.severity != "info" else ""
+        return "; ".join(part for part in (effect.avoidable, given) if part)
 
     def repair(self, unit: Unit) -> str:
         return self._repair(self, unit) if self._repair is not None else ""
