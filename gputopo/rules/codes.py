@@ -3,13 +3,13 @@
     >>> name("GT112")
     'pcie-width-reduced'
     >>> matching("gt11")                                # a prefix, a code or a name, in any case
-    ('GT110', 'GT111', 'GT112', 'GT113', 'GT114', 'GT115')
+    ('GT110', 'GT111', 'GT112', 'GT113', 'GT114', 'GT115', 'GT116')
     >>> matching("pcie-width-reduced")
     ('GT112',)
-    >>> matching("GT1I5")
+    >>> matching("GT1I6")
     Traceback (most recent call last):
-    gputopo.errors.GputopoError: no rule GT1I5
-    hint: GT115 is nearest; `gputopo explain` lists all rules
+    gputopo.errors.GputopoError: no rule GT1I6
+    hint: GT116 is nearest; `gputopo explain` lists all rules
 """
 
 from __future__ import annotations
@@ -47,13 +47,18 @@ MODULES: dict[str, str] = {
     "GT101": "acs_on_gpu_path",
     "GT102": "gpudirect_not_ready",
     "GT103": "iommu_translates_peer_traffic",
+    "GT104": "peer_copies_refused",
+    "GT105": "nvlink_without_peer_copies",
     "GT110": "one_sided_nvlink",
     "GT111": "partial_nvlink",
     "GT112": "pcie_width_reduced",
     "GT113": "gpu_order_not_numa_order",
     "GT114": "sys_inside_numa_node",
     "GT115": "numa_node_is_not_socket",
+    "GT116": "pcie_slow_under_load",
     "GT120": "gpu_without_near_nic",
+    "GT121": "nics_unevenly_shared",
+    "GT122": "nic_slower_than_peers",
     "GT130": "fabric_not_healthy",
     "GT131": "fabric_cliques_disagree",
     "GT140": "clocks_throttled",
@@ -135,6 +140,7 @@ ONLY_WHEN_OBSERVED: dict[str, tuple[str, ...]] = {
     "GT101": ("acs-",),
     "GT102": ("gpudirect-", "nvidia-kernel-module", "acs-"),
     "GT103": ("iommu-groups",),
+    "GT116": ("pcie-slow-at-p0",),
     "GT140": ("clocks-throttled",),
     "GT141": ("ecc-errors", "memory-rows-failing"),
     "GT142": ("gpu-reset-required",),
