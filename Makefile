@@ -47,6 +47,7 @@ replay: $(STAMP)
 	$(BIN)/python tests/replay.py letters $(SHARED)/data/sysfs/letters/evidence.json; \
 	$(BIN)/python tests/replay.py smi-sisters $(SHARED)/data/topo-dumps/other/index.jsonl; \
 	$(BIN)/python tests/replay.py nccl-xml $(SHARED)/data/nccl/xml/index.jsonl; \
+	$(BIN)/python tests/replay.py nccl-logs $(SHARED)/data/nccl/logs/index.jsonl; \
 	$(BIN)/python tests/replay.py gpuallocator $(SHARED)/data/gpuallocator/node-*.json \
 	  $(SHARED)/data/gpuallocator/random.json $(SHARED)/data/gpuallocator/alias-*.json; \
 	$(BIN)/python tests/replay.py gpuallocator-outcomes $(SHARED)/data/gpuallocator/outcomes.json; \

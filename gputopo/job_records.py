@@ -22,7 +22,7 @@ class Speaker(NamedTuple):
 
 
 class RankRecord(NamedTuple):
-    """One rank of a communicator, from its `comm … rank r nranks n …` lines."""
+    """One rank of a communicator, from its `comm … rank r nranks n …` lines, else from what stands in brackets."""
 
     rank: int
     speaker: Speaker
@@ -48,6 +48,7 @@ class PeerRecord(NamedTuple):
     proxy: int | None = None  # rank whose NIC is used (PXN)
     prints: int = 1  # lines alike, one a channel
     whole: bool = True  # False: the name of the transport is cut
+    host: str | None = None  # that prints it
     line: int = 0
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from gputopo.cli import VERBS
 from gputopo.commands.allocate import MECHANISMS, present
-from gputopo.parsers.formats import BESIDE, FORMATS
+from gputopo.parsers.formats import BESIDE, FORMATS, JOBS
 from gputopo.parsers.recognise import module_of
 from gputopo.rules.codes import MODULES, load
 from tests.test_rooms import NOT_FORMATS
@@ -24,11 +24,11 @@ def modules(folder: str) -> set[str]:
 
 
 def test_formats() -> None:
-    modules_of_rows = {row.module for row in (*FORMATS, *BESIDE) if row.module}
-    assert modules("parsers") - NOT_FORMATS - {"recognise", "recognise_holdings"} == modules_of_rows
+    modules_of_rows = {row.module for row in (*FORMATS, *BESIDE, *JOBS) if row.module}
+    assert modules("parsers") - NOT_FORMATS - {"recognise", "recognise_holdings", "recognise_job"} == modules_of_rows
 
 
-@pytest.mark.parametrize("row", [row for row in (*FORMATS, *BESIDE) if row.module], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in (*FORMATS, *BESIDE, *JOBS) if row.module], ids=lambda row: row.id)
 def test_a_format_has_what_the_table_needs(row) -> None:  # type: ignore[no-untyped-def]
     module = module_of(row)
     assert callable(module.parse)
@@ -41,7 +41,7 @@ def test_a_format_has_what_the_table_needs(row) -> None:  # type: ignore[no-unty
 
 
 def test_format_ids_are_unique() -> None:
-    assert len({row.id for row in (*FORMATS, *BESIDE)}) == len(FORMATS) + len(BESIDE)
+    assert len({row.id for row in (*FORMATS, *BESIDE, *JOBS)}) == len(FORMATS) + len(BESIDE) + len(JOBS)
 
 
 @pytest.mark.parametrize("code", MODULES)

@@ -23,6 +23,7 @@ DATA = {
     "hwloc-captures": "data/sysfs/hwloc",
     "letters": "data/sysfs/letters/evidence.json",
     "nccl-xml": "data/nccl/xml/index.jsonl",
+    "nccl-logs": "data/nccl/logs/index.jsonl",
     "smi-sisters": "data/topo-dumps/other/index.jsonl",
     "public-reports": "data/public-reports/index.jsonl",
     "gpuallocator": "data/gpuallocator/random.json",

@@ -18,13 +18,15 @@ MAY: dict[str, set[str]] = {
     "terms": set(),
     "records": {"terms"},
     "holdings": {"terms", "records"},
+    "job_records": {"terms", "records"},
     "evidence": {"terms", "errors", "version", "sample_files"},
     "protos": set(),
-    "parsers": {"terms", "records", "holdings", "protos"},
+    "parsers": {"terms", "records", "holdings", "job_records", "protos"},
     "topology": {"terms", "records", "errors"},
     "cel": {"terms", "errors"},
     "allocate": WORDS | {"topology", "cel"},
     "pods": WORDS | {"records", "holdings", "topology"},
+    "jobs": WORDS | {"records", "job_records", "topology"},
     "export": WORDS | {"topology", "allocate"},
     "rules": WORDS | {"records", "holdings", "topology", "cel", "allocate", "pods"},
     "fleet": WORDS | {"records", "topology", "allocate", "rules"},
@@ -36,10 +38,10 @@ MAY: dict[str, set[str]] = {
 }
 EVERYTHING = {"cli", "commands", "__init__", "__main__", "sample_files"}
 # The dispatcher takes a piece of evidence and answers with the error that users see.
-MORE = {"parsers/recognise.py": {"errors", "evidence"}, "parsers/recognise_holdings.py": set()}
+MORE = {"parsers/recognise.py": {"errors", "evidence"}, "parsers/recognise_holdings.py": set(), "parsers/recognise_job.py": set()}
 # A parser's neighbours that are not formats.
 NOT_FORMATS = {
-    "unreadable", "limits", "formats", "xml_guard", "lscpu_sockets", "pasted_text", "pci_tree", "pci_ids",
+    "unreadable", "limits", "log_lines", "formats", "xml_guard", "lscpu_sockets", "pasted_text", "pci_tree", "pci_ids",
     "nvidia_smi_values", "amd_tables", "kube_objects", "manifests", "plugin_config", "kubelet_config",
     "kubelet_state", "gres_conf", "allocate_answer", "cgroup_cpuset", "proc_cgroup", "numa_maps", "gpu_processes",
 }  # fmt: skip

@@ -30,10 +30,9 @@ from gputopo.parsers.log_lines import clean
 
 ROWS_MOST = 4_096
 RUNS_MOST = 1_000
-_NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?|N/A|nan|inf)"
-_HALF = rf"\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}\s+{_NUMBER}"
+_NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|N/A|nan|inf"
 _ROW = re.compile(
-    rf"(?:^|[\s>:|\]])(\d{{1,18}})\s+(\d{{1,18}})\s+([a-z]\w{{2,12}})\s+([a-z]\w{{2,12}})(?:\s+(-?\d{{1,6}}))?{_HALF}{_HALF}\s*$"
+    rf"(?:^|[\s>:|\]])(\d{{1,18}})\s+(\d{{1,18}})\s+([a-z]\w{{2,12}})\s+([a-z]\w{{2,12}})((?:\s+(?:{_NUMBER})){{7,9}})\s*$"
 )
 _RANK = re.compile(
     r"#\s+Rank\s+(\d{1,7})(?: Group\s+\d+)? Pid\s+(\d{1,10}) on\s+(\S{1,255}) device\s+(\d{1,4}) \[([\w:.]{1,20})\] (.{1,80})"
@@ -179,11 +178,13 @@ def _rank(match: re.Match[str], line: int) -> BenchmarkRank:
 
 
 def _row(match: re.Match[str], line: int) -> BenchmarkRow:
-    size, count, type, redop, root = match.groups()[:5]
-    figures = [_number(one) for one in match.groups()[5:]]
-    wrong = [int(one) for one in (figures[3], figures[7]) if one is not None and one == int(one)]
+    """Behind redop: [root,] time, algbw, busbw, wrong, time, algbw, busbw[, wrong]; the last one is easily cut."""
+    words = match[5].split()
+    root = words.pop(0) if len(words) == 9 or words[0].startswith("-") else None
+    figures = [_number(one) for one in words]
+    wrong = [int(one) for one in figures[3:4] + figures[7:8] if one is not None and one == int(one)]
     return BenchmarkRow(
-        int(size), int(count), type, redop, int(root) if root else None,
+        int(match[1]), int(match[2]), match[3], match[4], int(root) if root is not None else None,
         (figures[0], figures[1], figures[2]), (figures[4], figures[5], figures[6]),
         sum(wrong) if wrong else None, line,
     )  # fmt: skip

@@ -35,7 +35,7 @@ def read(lines: Iterable[str]) -> JobLog:
     from gputopo.parsers import job_log, nccl_log, nccl_tests
 
     nccl, tests, frameworks = nccl_log.Reader(), nccl_tests.Reader(), job_log.Reader()
-    seen = tested = False
+    seen = False
     number = 0
     for number, line in enumerate(lines, 1):
         line = clean(line)
@@ -44,17 +44,10 @@ def read(lines: Iterable[str]) -> JobLog:
             if "VISIBLE_DEVICES" in line:
                 frameworks.feed(number, line)
         elif tests.feed(number, line):
-            tested = True
             if "$" in line or "_perf" in line:
                 frameworks.feed(number, line)
         else:
             frameworks.feed(number, line)
-    said = frameworks.record()
-    formats = [("nccl-log", seen), ("nccl-tests", tested), ("job-log", said is not None)]
-    return JobLog(
-        tuple(name for name, found in formats if found),
-        nccl.jobs(),
-        tests.runs(),
-        said,
-        number,
-    )
+    said, runs = frameworks.record(), tests.runs()
+    formats = (("nccl-log", seen), ("nccl-tests", bool(runs)), ("job-log", said is not None))
+    return JobLog(tuple(name for name, found in formats if found), nccl.jobs(), runs, said, number)

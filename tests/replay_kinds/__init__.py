@@ -14,6 +14,7 @@ KINDS: dict[str, str] = {
     "hwloc-captures": "hwloc_captures",
     "letters": "letters",
     "nccl-xml": "nccl_xml",
+    "nccl-logs": "nccl_logs",
     "smi-sisters": "smi_sisters",
     "public-reports": "public_reports",
     "gpuallocator": "gpuallocator",

@@ -17,7 +17,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from gputopo.job_records import CommunicatorRecord
+from gputopo.job_records import CommunicatorRecord, RankRecord, Speaker
+from gputopo.parsers.nccl_log.system import bus_id
+from gputopo.terms.pci_address import PciAddress
 
 BUS_ID, INDEX = "busId", "nvmlDev"
 _MOST_GPUS = 32
@@ -41,3 +43,34 @@ def bracket_of(communicators: Iterable[CommunicatorRecord], version: str | None)
     if any(not value.lstrip("-").isdecimal() or int(value) >= _MOST_GPUS for value in values):
         return BUS_ID
     return None if all(value in ("10", "20", "30") for value in values) else INDEX
+
+
+def with_devices(one: CommunicatorRecord, bracket: str | None) -> CommunicatorRecord:
+    """The communicator with ranks, and their GPUs, that only lines of connections name.
+
+    Both ends of P2P and SHM are on the host that prints the line, of NET the one that prints it.
+    """
+    if bracket is None:
+        return one
+    ranks = {rank.rank: rank for rank in reversed(one.ranks)}
+    for peer in one.peers:
+        for rank, device, own in (
+            (peer.sender, peer.sender_device, peer.direction != "receive"),
+            (peer.receiver, peer.receiver_device, peer.direction != "send"),
+        ):
+            if device is None or not (own or rank in ranks):
+                continue
+            known = ranks.get(rank) or RankRecord(rank, Speaker(peer.host, None), line=peer.line)
+            if bracket == BUS_ID and known.pci is None:
+                ranks[rank] = known._replace(pci=_address(device))
+            elif bracket == INDEX and known.nvml_index is None and device.isdecimal():
+                ranks[rank] = known._replace(nvml_index=int(device[:9]))
+    several = [rank for rank in one.ranks if ranks[rank.rank].line != rank.line]  # of mixed jobs
+    return one._replace(ranks=tuple(sorted((*ranks.values(), *several), key=lambda rank: (rank.rank, rank.line))))
+
+
+def _address(device: str) -> PciAddress | None:
+    try:
+        return bus_id(int(device, 16))
+    except ValueError:
+        return None

@@ -221,8 +221,8 @@ def _peers(parts: list[Part]) -> tuple[PeerRecord, ...]:
         for seen in part.peers.values():
             if seen is None:
                 continue
-            new = _peer(seen)
-            key = new._replace(prints=0, line=0)
+            new = _peer(seen, part.speaker.host)
+            key = new._replace(prints=0, host=None, line=0)
             old = made.get(key)
             made[key] = (
                 new
@@ -232,8 +232,8 @@ def _peers(parts: list[Part]) -> tuple[PeerRecord, ...]:
     return tuple(sorted(made.values(), key=lambda said: said.line))
 
 
-def _peer(seen: PeerSeen) -> PeerRecord:
+def _peer(seen: PeerSeen, host: str | None) -> PeerRecord:
     return PeerRecord(
         seen.sender, seen.receiver, seen.kind, seen.transport, seen.direction, seen.sender_device,
-        seen.receiver_device, seen.gdr, seen.proxy, seen.prints, seen.whole, seen.line,
+        seen.receiver_device, seen.gdr, seen.proxy, seen.prints, seen.whole, host, seen.line,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from gputopo.job_records import CommunicatorRecord, NcclJob, Speaker
-from gputopo.parsers.nccl_log.bracket import bracket_of
+from gputopo.parsers.nccl_log.bracket import bracket_of, with_devices
 from gputopo.parsers.nccl_log.communicators import Communicator, communicators, record
 from gputopo.parsers.nccl_log.gathered import Gathered, Part, Process
 from gputopo.records import Gap
@@ -127,7 +127,9 @@ def _job(found: list[Communicator], processes: list[Process], log: Gathered, job
     version = _one(process.version for process in everybody) or _one(
         process.version for process in log.processes.values()
     )
+    bracket = bracket_of(made, version)
     gaps = [*_gaps(found, made), *_cut(parts), *log.gaps()]
+    made = tuple(with_devices(one, bracket) for one in made)
     if version is None:
         why = "no line says the version of NCCL, or several do"
         gaps.append(Gap((), "ncclVersion", why, "the log from its beginning: NCCL version …"))
@@ -139,7 +141,7 @@ def _job(found: list[Communicator], processes: list[Process], log: Gathered, job
         version,
         _one(process.cuda for process in everybody),
         _one(process.cuda_driver for process in processes),
-        bracket_of(made, version),
+        bracket,
         env=tuple(one for process in processes for one in process.env.values()),
         warnings=_by_line(one for process in processes for one in process.warnings.values()),
         network=next((process.network for process in processes if process.network), None),
@@ -182,7 +184,7 @@ def _gaps(found: list[Communicator], made: tuple[CommunicatorRecord, ...]) -> li
             continue
         there = {rank.rank for rank in said.ranks}
         if len(there) < said.nranks:
-            why = f"{name}: {len(there)} of {said.nranks} ranks say which GPU they have"
+            why = f"{name}: init lines of {len(there)} of its {said.nranks} ranks are in the log"
             gaps.append(Gap((), "ranks", why, _WHOLE_LOG, said.line))
         begun = [rank.rank for rank in said.ranks if not rank.complete]
         if begun:
