@@ -163,7 +163,7 @@ class EnvRecord(NamedTuple):
 
 
 class WarningRecord(NamedTuple):
-    """A `NCCL WARN`. `kind`: shm, nvlink-p2p, xml-limit, internal, nvls, imex, missing-device, net, cuda, "" others."""
+    """A `NCCL WARN`. `kind`: shm, nvlink-p2p, xml-limit, internal, nvls, imex, missing-device, net, cuda, else ""."""
 
     text: str
     code: str  # graph/paths.cc:316
@@ -261,7 +261,7 @@ class BenchmarkRow(NamedTuple):
     """A row of nccl-tests: time in us, rates in GB/s; `None` where `N/A` is printed."""
 
     size: int  # bytes
-    count: int
+    elements: int
     type: str
     redop: str
     root: int | None
@@ -297,7 +297,7 @@ class BenchmarkRecord(NamedTuple):
 
 
 class SettingRecord(NamedTuple):
-    """tensor_parallel, pipeline_parallel, data_parallel, context_parallel, expert_parallel, world_size, per_node, nodes."""
+    """tensor_parallel, pipeline_, data_, context_, expert_parallel, world_size, per_node (processes), nodes."""
 
     name: str
     value: int

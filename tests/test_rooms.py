@@ -38,7 +38,11 @@ MAY: dict[str, set[str]] = {
 }
 EVERYTHING = {"cli", "commands", "__init__", "__main__", "sample_files"}
 # The dispatcher takes a piece of evidence and answers with the error that users see.
-MORE = {"parsers/recognise.py": {"errors", "evidence"}, "parsers/recognise_holdings.py": set(), "parsers/recognise_job.py": set()}
+MORE = {
+    "parsers/recognise.py": {"errors", "evidence"},
+    "parsers/recognise_holdings.py": set(),
+    "parsers/recognise_job.py": set(),
+}
 # A parser's neighbours that are not formats.
 NOT_FORMATS = {
     "unreadable", "limits", "log_lines", "formats", "xml_guard", "lscpu_sockets", "pasted_text", "pci_tree", "pci_ids",

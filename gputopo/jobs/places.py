@@ -13,8 +13,8 @@
     >>> found.hosts, found.unknown
     (('node-a',), ())
 
-A rank's number is not its GPU's, and neither is the CUDA device nor, in a container, the NVML index. Several hosts of one
-model have the same addresses, so ranks of two hosts that fit are not told apart by them: `hosts` then has both.
+A rank's number is not its GPU's, and neither is the CUDA device nor, in a container, the NVML index. Hosts of one model
+have the same addresses, so ranks of two hosts that fit are not told apart by them: `hosts` then has both.
 """
 
 from __future__ import annotations
@@ -42,9 +42,7 @@ class Placement(NamedTuple):
     hosts: tuple[str | None, ...]  # that fit this node
 
 
-def place(
-    one: CommunicatorRecord, gpus: Mapping[str, PciAddress | None], host: str | None = None
-) -> Placement:
+def place(one: CommunicatorRecord, gpus: Mapping[str, PciAddress | None], host: str | None = None) -> Placement:
     """Ranks of a communicator on the GPUs of a node (id → address). `host`: only ranks of this one, where it is known.
 
     A host fits if all addresses that its ranks name are GPUs of the node; one that is not says that the log is of
@@ -69,4 +67,3 @@ def place(
         unknown += [rank for rank in ranks if rank.pci is None]
     placed.sort(key=lambda rank: rank.rank)
     return Placement(tuple(placed), tuple(elsewhere), tuple(unknown), tuple(hosts))
-

@@ -1,7 +1,7 @@
 """What a job's NCCL log says in a word: which transport, which network, GPUDirect RDMA or not.
 
-    >>> peers = (PeerRecord(0, 1, "P2P", "P2P/CUMEM/read", line=9), PeerRecord(7, 8, "NET", "NET/IB/0", "send", gdr=True))
-    >>> job = NcclJob((CommunicatorRecord(peers=peers),))
+    >>> inside = PeerRecord(0, 1, "P2P", "P2P/CUMEM/read", line=9)
+    >>> job = NcclJob((CommunicatorRecord(peers=(inside, PeerRecord(7, 8, "NET", "NET/IB/0", "send", gdr=True))),))
     >>> transport(job), inter_node(job), network(job), gdr(job)
     ('P2P/CUMEM/read', 'NET/IB/0', 'IB', True)
 
@@ -22,7 +22,7 @@ def peers(job: NcclJob) -> tuple[PeerRecord, ...]:
 
 
 def transport(job: NcclJob) -> str | None:
-    """The first connection inside a node: `SHM`, or `P2P/…` as printed; a name that is cut only if no other is there."""
+    """The first connection inside a node: `SHM`, or `P2P/…` as printed; a name that is cut if there is no other."""
     inside = [peer for peer in peers(job) if peer.kind in ("P2P", "SHM")]
     first = next((peer for peer in inside if peer.whole), inside[0] if inside else None)
     if first is None:

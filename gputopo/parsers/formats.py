@@ -281,14 +281,15 @@ JOBS: tuple[Format, ...] = (
     Format(
         "nccl-log", "nccl_log", ("NCCL INFO ", "NCCL WARN ", "NCCL version 2."),
         "NCCL_DEBUG=INFO output, 2.4 and later, several processes and jobs mixed, cut",
-        "ranks and their PCI addresses, who talks to whom over what, rings, channels, NVLS, GPUDirect, settings, warnings",
+        "ranks and their PCI addresses, who talks to whom over what, rings, channels, NVLS, GPUDirect, warnings",
         "what was not printed: bandwidth, the node beyond the job's GPUs",
-        get=("NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV,NET COMMAND > job.log 2>&1",
+        get=("NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV,NET COMMAND > job.log",
              "kubectl logs POD > job.log"),
     ),
     Format(
         "nccl-tests", "nccl_tests",
-        ("# Avg bus bandwidth", "# Out of bounds", "# nThread ", "out-of-place", "# Collective test", " float ", " sum "),
+        ("# Avg bus bandwidth", "# Out of bounds", "# nThread ", "out-of-place", "# Collective test", " float ",
+         " sum "),
         "all_reduce_perf and its siblings",
         "measured bandwidth by message size, which GPUs of which hosts",
         "why it is what it is: give the NCCL log and the node",

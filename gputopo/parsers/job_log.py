@@ -35,7 +35,7 @@ from gputopo.parsers.log_lines import clean
 KEPT_MOST = 4_096  # different lines of one kind
 _TEXT_MOST = 200
 _NAMES = {
-    "tensor_parallel": r"tensor[_-](?:model[_-])?parallel(?:[_-]size| size)|tp[_-]size|(?<![\w-])--?tp(?= |=)|autotp_size",
+    "tensor_parallel": r"tensor[_-](?:model[_-])?parallel(?:[_-]size| size)|(?:auto)?tp[_-]size|(?<![\w-])--?tp(?= |=)",
     "pipeline_parallel": r"pipeline[_-](?:model[_-])?parallel(?:[_-]size| size)|pp[_-]size|(?<![\w-])--?pp(?= |=)",
     "data_parallel": r"data[_-]parallel(?:[_-]size| size)|dp[_-]size|(?<![\w-])--?dp(?= |=)",
     "context_parallel": r"context[_-]parallel(?:[_-]size| size)|cp[_-]size",
@@ -56,8 +56,8 @@ _SHELL = re.compile(r"(?:^|[\s;])(?:\$ |\+ |export |-e |-x |--env[ =])")
 _ASSIGNED = re.compile(r"(?<![\w-])(NCCL_[A-Z0-9_]{2,60})=(\"[^\"]{0,200}\"|'[^']{0,200}'|[^\s;'\"]{1,200})")
 _LOCAL_RANK = re.compile(r"LOCAL_RANK: (\d{1,6})")
 _VLLM_RANK = re.compile(
-    r"rank (\d{1,7}) in world size (\d{1,7}) is assigned as (?:DP rank (\d{1,7}), )?PP rank (\d{1,7}), (?:PCP rank \d+, )?"
-    r"TP rank (\d{1,7})"
+    r"rank (\d{1,7}) in world size (\d{1,7}) is assigned as (?:DP rank (\d{1,7}), )?PP rank (\d{1,7}), "
+    r"(?:PCP rank \d+, )?TP rank (\d{1,7})"
 )
 _INIT_RANK = re.compile(r"world_size=(\d{1,7}) rank=(\d{1,7}) local_rank=(\d{1,7})")
 _TORCH_GPU = re.compile(r"\bRank (\d{1,7})\] {1,2}using GPU (\d{1,4})\b")
@@ -84,7 +84,8 @@ def sniff(text: str) -> bool:
 
 def _says(line: str) -> bool:
     return any(True for _ in _settings(line)) or any(
-        known.search(line) is not None for known in (_VISIBLE, _VLLM_RANK, _INIT_RANK, _INITIALIZED, _TORCH_GPU, _CUSTOM)
+        known.search(line) is not None
+        for known in (_VISIBLE, _VLLM_RANK, _INIT_RANK, _INITIALIZED, _TORCH_GPU, _CUSTOM)
     )
 
 

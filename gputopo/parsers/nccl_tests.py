@@ -32,7 +32,8 @@ ROWS_MOST = 4_096
 RUNS_MOST = 1_000
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|N/A|nan|inf"
 _ROW = re.compile(
-    rf"(?:^|[\s>:|\]])(\d{{1,18}})\s+(\d{{1,18}})\s+([a-z]\w{{2,12}})\s+([a-z]\w{{2,12}})((?:\s+(?:{_NUMBER})){{7,9}})\s*$"
+    r"(?:^|[\s>:|\]])(\d{1,18})\s+(\d{1,18})\s+([a-z]\w{2,12})\s+([a-z]\w{2,12})"
+    rf"((?:\s+(?:{_NUMBER})){{7,9}})\s*$"
 )
 _RANK = re.compile(
     r"#\s+Rank\s+(\d{1,7})(?: Group\s+\d+)? Pid\s+(\d{1,10}) on\s+(\S{1,255}) device\s+(\d{1,4}) \[([\w:.]{1,20})\] (.{1,80})"
@@ -163,7 +164,7 @@ def parse(lines: Iterable[str]) -> tuple[BenchmarkRecord, ...]:
 
 
 def bus_bandwidth(run: BenchmarkRecord) -> float | None:
-    """GB/s: the average that is printed, else the mean of both bus bandwidths of the largest size; None without either."""
+    """GB/s: the average that is printed, else the mean of both bus bandwidths of the largest size."""
     if run.average is not None:
         return run.average
     largest = max(run.rows, key=lambda row: row.size, default=None)

@@ -7,8 +7,8 @@ r"""What a log says of a job, whatever programs write into it: read once, line b
     >>> recognise("GPU0 \t X "), recognise("node-a:7:9 [0] NCCL INFO Bootstrap : Using eth0")
     ((), ('nccl-log',))
 
-The formats are the rows of `JOBS` (formats.py). Memory does not grow with a log: what is repeated is counted, what is of
-no use is dropped, and each table has an end.
+The formats are the rows of `JOBS` (formats.py). Memory does not grow with a log: what is repeated is
+counted, what is of no use is dropped, and each table has an end.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from gputopo.job_records import NcclJob
 from gputopo.parsers.log_lines import clean
 from gputopo.parsers.nccl_log import jobs, process_messages
 from gputopo.parsers.nccl_log.gathered import Gathered, Thread
-from gputopo.parsers.nccl_log.messages import finish, hear
+from gputopo.parsers.nccl_log.messages import hear
 from gputopo.parsers.nccl_log.prints import Prints
 
 _SIGNS = ("NCCL INFO ", "NCCL WARN ", "NCCL version 2.")
@@ -61,8 +61,7 @@ class Reader:
         return False
 
     def jobs(self) -> tuple[NcclJob, ...]:
-        for thread in self._log.threads.values():
-            finish(thread)
+        self._log.end()
         return jobs.jobs(self._log)
 
 

@@ -9,11 +9,13 @@ the process in which it can stand.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from gputopo.job_records import CommunicatorRecord, PeerRecord, RankRecord, RingRecord, Speaker
 from gputopo.parsers.nccl_log.gathered import Part
 from gputopo.parsers.nccl_log.peers import PeerSeen
 
+_Any = TypeVar("_Any")
 _ONLY = "the only communicator in the log that can hold them"
 
 
@@ -157,7 +159,7 @@ def record(one: Communicator) -> CommunicatorRecord:
             fallbacks.setdefault(pattern, line)
         for order, (channels, line) in part.rings.items():
             rings.setdefault(order, RingRecord(order, channels, line))
-    systems = {said.speaker.host: said for part in reversed(parts) for said in reversed(part.systems)}
+    systems = {part.system.speaker.host: part.system for part in reversed(parts) if part.system is not None}
     return CommunicatorRecord(
         one.id,
         one.nranks,
@@ -184,7 +186,7 @@ def record(one: Communicator) -> CommunicatorRecord:
     )  # fmt: skip
 
 
-def _first(values: Iterable[int | None]) -> int | None:
+def _first(values: Iterable[_Any | None]) -> _Any | None:
     return next((value for value in values if value is not None), None)
 
 
@@ -225,9 +227,7 @@ def _peers(parts: list[Part]) -> tuple[PeerRecord, ...]:
             key = new._replace(prints=0, host=None, line=0)
             old = made.get(key)
             made[key] = (
-                new
-                if old is None
-                else old._replace(prints=old.prints + new.prints, line=min(old.line, new.line))
+                new if old is None else old._replace(prints=old.prints + new.prints, line=min(old.line, new.line))
             )
     return tuple(sorted(made.values(), key=lambda said: said.line))
 

@@ -25,8 +25,28 @@ from gputopo.parsers.nccl_log.system import SystemPrint
 from gputopo.records import Gap
 from gputopo.terms.pci_address import PciAddress
 
+_ALIKE = 8  # searched graphs that one is compared with
 PARTS_MOST = 20_000  # a rank of a communicator each; more are counted, not kept
-SAID_MOST = 2_000  # lines of one kind that one process prints, all different
+ROOM = 48_000_000  # characters and what objects weigh, of all that is kept
+WEIGHT = 400  # of one record, in bytes
+
+
+class Room:
+    """How much may still be kept of a log, whoever prints it; what does not fit is counted."""
+
+    __slots__ = ("left", "refused")
+
+    def __init__(self, left: int = ROOM) -> None:
+        self.left = left
+        self.refused = 0
+
+    def take(self, characters: int = 0) -> bool:
+        """Room for one more record."""
+        if self.left < characters:
+            self.refused += 1
+            return False
+        self.left -= characters + WEIGHT
+        return True
 
 
 class Process:
@@ -34,12 +54,13 @@ class Process:
 
     __slots__ = (
         "affinity", "cuda", "cuda_driver", "denied", "devices", "env", "fabric", "first", "gdr", "libibverbs",
-        "missing", "network", "relaxed", "shm_bytes", "speaker", "version", "warnings", "xml_limit",
+        "missing", "network", "relaxed", "room", "shm_bytes", "speaker", "version", "warnings", "xml_limit",
     )  # fmt: skip
 
-    def __init__(self, speaker: Speaker, line: int) -> None:
+    def __init__(self, speaker: Speaker, line: int, room: Room) -> None:
         self.speaker = speaker
         self.first = line
+        self.room = room
         self.version: str | None = None
         self.cuda: str | None = None
         self.cuda_driver: str | None = None
@@ -62,9 +83,9 @@ class Part:
     """What one thread prints of one communicator."""
 
     __slots__ = (
-        "all_cuda_p2p", "all_direct_p2p", "comm_id", "complete", "counts", "cuda_device", "cut", "cut_line", "fallbacks",
-        "first", "local_rank", "local_ranks", "mnnvl", "neighbours", "nodes", "nranks", "nvls", "nvls_channels",
-        "nvml_index", "pci", "peers", "pointer", "process", "rank", "rings", "searches", "speaker", "started", "systems",
+        "all_cuda_p2p", "all_direct_p2p", "comm_id", "complete", "counts", "cuda_device", "cut", "cut_line",
+        "fallbacks", "first", "local_rank", "local_ranks", "mnnvl", "neighbours", "nodes", "nranks", "nvls", "nvls_channels",
+        "nvml_index", "pci", "peers", "pointer", "process", "rank", "rings", "searches", "speaker", "started", "system",
         "trees",
     )  # fmt: skip
 
@@ -92,7 +113,7 @@ class Part:
         self.counts: list[CountsRecord] = []
         self.searches: list[SearchRecord] = []
         self.fallbacks: dict[int, int] = {}
-        self.systems: list[SystemRecord] = []
+        self.system: SystemRecord | None = None
         self.nvls: bool | None = None
         self.nvls_channels: int | None = None
         self.all_direct_p2p: int | None = None
@@ -110,8 +131,8 @@ class Thread:
         self.process = process
         self.log = log
         self.part: Part | None = None
-        self.system: SystemPrint | None = None  # being printed
-        self.search: SearchRecord | None = None  # whose channels follow
+        self.system: SystemPrint | None = None  # being printed, of this part
+        self.search: SearchRecord | None = None  # whose channels follow, of this part
 
     def open(self, line: int) -> Part:
         """The part that is being printed, a new one where there is none."""
@@ -119,24 +140,47 @@ class Thread:
             self.part = self.log.part(self.process, line)
         return self.part
 
+    def turn(self, part: Part | None) -> None:
+        """What follows is of another part: keeps what was being printed."""
+        self.end_search()
+        self.end_system()
+        self.part = part
+
+    def end_search(self) -> None:
+        """The graph whose channels were printed is whole; one that is printed again is kept once."""
+        search, self.search = self.search, None
+        if search is None or self.part is None:
+            return
+        known = any(one._replace(line=0) == search._replace(line=0) for one in self.part.searches[-_ALIKE:])
+        if not known and self.process.room.take(sum(map(len, search.orders)) * WEIGHT):
+            self.part.searches.append(search)
+
+    def end_system(self) -> None:
+        """A rank prints its node again after every change: the first is the machine. Ranks of a host share theirs."""
+        said, self.system = self.system, None
+        if said is not None and self.part is not None and self.part.system is None:
+            self.part.system = self.log.shared(said.record(self.process.speaker))
+
 
 class Gathered:
     """All of one log."""
 
-    __slots__ = ("left_out", "nowhere", "parts", "processes", "threads")
+    __slots__ = ("_systems", "left_out", "nowhere", "parts", "processes", "room", "threads")
 
     def __init__(self) -> None:
+        self.room = Room()
         self.processes: dict[Speaker, Process] = {}
         self.threads: dict[tuple[str | None, int | None, int | None], Thread] = {}
         self.parts: list[Part] = []
         self.left_out = 0
         self.nowhere: Part | None = None
+        self._systems: dict[tuple[object, ...], SystemRecord] = {}
 
     def thread(self, host: str | None, pid: int | None, tid: int | None, line: int) -> Thread:
         found = self.threads.get((host, pid, tid))
         if found is None:
             if len(self.threads) >= PARTS_MOST:  # ended threads of a long log
-                self.threads.clear()
+                self.end()
             found = self.threads[host, pid, tid] = Thread(self.process(Speaker(host, pid), line), self)
         return found
 
@@ -144,8 +188,8 @@ class Gathered:
         found = self.processes.get(speaker)
         if found is None:
             if len(self.processes) >= PARTS_MOST:
-                return Process(speaker, line)
-            found = self.processes[speaker] = Process(speaker, line)
+                return Process(speaker, line, self.room)
+            found = self.processes[speaker] = Process(speaker, line, self.room)
         return found
 
     def part(self, process: Process, line: int) -> Part:
@@ -158,8 +202,28 @@ class Gathered:
         self.parts.append(made)
         return made
 
+    def shared(self, said: SystemRecord) -> SystemRecord | None:
+        """The same as another rank of this host printed, or this one; None where there is no room for it."""
+        links = tuple(link._replace(line=0) for link in said.links)
+        key = (said.speaker.host, said.max_bw, said.total_bw, said.cpus, links)
+        known = self._systems.get(key)
+        if known is None and self.room.take((len(links) + len(said.paths)) * WEIGHT):
+            known = self._systems[key] = said
+        return known
+
+    def end(self) -> None:
+        """No thread prints any more, as far as is known."""
+        for thread in self.threads.values():
+            thread.turn(None)
+        self.threads.clear()
+
     def gaps(self) -> tuple[Gap, ...]:
-        if not self.left_out:
-            return ()
-        why = f"{self.left_out:,} communicators of ranks are left out: more than {PARTS_MOST:,} in one log"
-        return (Gap((), "communicators", why, "the part of the log with the job's first communicators"),)
+        hint = "the part of the log with the job's first communicators"
+        found = []
+        if self.left_out:
+            why = f"{self.left_out:,} times a rank's communicator is left out: more than {PARTS_MOST:,} in one log"
+            found.append(Gap((), "communicators", why, hint))
+        if self.room.refused:
+            why = f"{self.room.refused:,} different lines are left out: more than are kept of one log"
+            found.append(Gap((), "communicators", why, hint))
+        return tuple(found)

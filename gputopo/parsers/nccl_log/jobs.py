@@ -49,9 +49,7 @@ def _settle_hosts(log: Gathered) -> None:
         process.speaker = alias.get(process.speaker, process.speaker)
 
 
-def _groups(
-    found: list[Communicator], processes: list[Process]
-) -> list[tuple[list[Communicator], list[Process]]]:
+def _groups(found: list[Communicator], processes: list[Process]) -> list[tuple[list[Communicator], list[Process]]]:
     """Communicators that share processes, with those processes."""
     group_of: dict[Speaker, int] = {}
     merged: dict[int, int] = {}

@@ -15,8 +15,8 @@
     >>> part.rank, part.nranks, part.nodes, str(part.pci), part.comm_id, part.counts[0].nvls, part.complete
     (0, 8, 1, '0000:51:00.0', '0x1f', 0, 4)
 
-The first word of a print decides who reads it. Formats: NCCL src/init.cc, src/graph/{topo,search,connect}.cc at the tags
-v2.4.8-1 to v2.30.7-1.
+The first word of a print decides who reads it. Formats: NCCL src/init.cc, src/graph/{topo,search,connect}.cc at the
+tags v2.4.8-1 to v2.30.7-1.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ from collections.abc import Callable
 
 from gputopo.job_records import CountsRecord, SearchRecord
 from gputopo.parsers.nccl_log import process_messages
-from gputopo.parsers.nccl_log.gathered import SAID_MOST, Part, Thread
+from gputopo.parsers.nccl_log.gathered import Part, Thread
 from gputopo.parsers.nccl_log.peers import neighbours, peer, ring
 from gputopo.parsers.nccl_log.system import SystemPrint, bus_id
 
-PEERS_MOST = 50_000  # of one rank
+TAIL_MOST = 400  # characters of a line of a connection
+ORDERS_MOST = 128  # channels of one searched graph; NCCL has 64 at most
+_COUNTS_MOST = 64  # of one rank
 _COMM = re.compile(r"\bcomm (0x[0-9a-f]{1,16}|\(nil\)) rank (\d{1,9}) n[rR]anks (\d{1,9})\b(.*)")
 _AFTER = re.compile(r"\b(cudaDev|nvmlDev|busId|commId|nNodes|localRanks|localRank|MNNVL) (?:0x)?([0-9a-fA-F]{1,16})\b")
 _COUNTS = re.compile(
@@ -76,7 +78,8 @@ def _comm(thread: Thread, text: str, line: int) -> None:
     if part is not None and part.pointer not in (None, pointer):
         part = None  # another communicator
     if part is None or ("Init START" in rest and part.peers):
-        part = thread.part = thread.log.part(thread.process, line)
+        part = thread.log.part(thread.process, line)
+        thread.turn(part)
     part.pointer, part.rank, part.nranks = pointer, rank, nranks
     for name, value in _AFTER.findall(rest):
         _AFTER_RANK[name](part, value)
@@ -84,8 +87,7 @@ def _comm(thread: Thread, text: str, line: int) -> None:
         part.started = line
     if complete:
         part.complete = line
-        _end_search(thread)
-        thread.part = None  # what follows may be of any communicator of the process
+        thread.turn(None)  # what follows may be of any communicator of the process
 
 
 def _bus(part: Part, value: str) -> None:
@@ -123,17 +125,21 @@ def _channel(thread: Thread, text: str, line: int) -> None:
 
 
 def _new_channel(part: Part, head: str, tail: str, line: int) -> None:
-    if len(part.peers) >= PEERS_MOST:
-        return
     if not tail and (at := head.find(" :")) > 0:  # `Channel 00/02 :    0   1`
         head, tail = head[:at], head[at + 2 :]
+    if (order := ring(head, tail)) is not None:
+        if order[0] not in part.rings and part.process.room.take(len(tail) * 8):
+            part.rings[order[0]] = (order[1], line)
+        if len(tail) < TAIL_MOST:
+            part.peers[tail] = None
+        return
+    if not part.process.room.take():
+        return
+    tail = tail[:TAIL_MOST]
     if (found := peer(tail, line)) is not None:
         part.peers[tail] = found
         if not found.whole:
             _cut(part, line)
-    elif (order := ring(head, tail)) is not None:
-        part.peers[tail] = None
-        part.rings.setdefault(order[0], (order[1], line))
     elif head.startswith("Ring") and (three := neighbours(tail)) is not None:
         number = head[4:].strip()
         if number.isdecimal():
@@ -158,7 +164,7 @@ def _number(thread: Thread, text: str, line: int) -> None:
     """A print that begins with a number: the counts, or a channel of a searched graph."""
     if thread.search is not None and " : " in text:
         order = tuple(text.partition(" : ")[2].split())
-        if len(thread.search.orders) < thread.search.channels and len(order) < SAID_MOST:
+        if len(thread.search.orders) < min(thread.search.channels, ORDERS_MOST):
             thread.search = thread.search._replace(orders=(*thread.search.orders, order))
         return
     match = _COUNTS.search(text)
@@ -167,12 +173,12 @@ def _number(thread: Thread, text: str, line: int) -> None:
     coll, collnet, nvls, p2p, per_peer = (int(one[:9]) if one else None for one in match.groups())
     counts = CountsRecord(coll or 0, collnet, nvls, p2p or 0, per_peer, line)
     part = thread.open(line)
-    if len(part.counts) < SAID_MOST:
+    if len(part.counts) < _COUNTS_MOST:
         part.counts.append(counts)
 
 
 def _pattern(thread: Thread, text: str, line: int) -> None:
-    _end_search(thread)
+    thread.end_search()
     match = _PATTERN.search(text)
     if match is None:
         _cut(thread.open(line), line)
@@ -183,14 +189,6 @@ def _pattern(thread: Thread, text: str, line: int) -> None:
         pattern, cross, channels, intra, inter, match[6], match[7], int(match[8][:9]), line=line
     )
     thread.open(line)
-
-
-def _end_search(thread: Thread) -> None:
-    """The graph whose channels were printed is whole; the same once more (a rank prints it twice) is not kept."""
-    search, thread.search = thread.search, None
-    if search is not None and thread.part is not None and len(thread.part.searches) < SAID_MOST:
-        if all(one._replace(line=0) != search._replace(line=0) for one in thread.part.searches):
-            thread.part.searches.append(search)
 
 
 def _could(thread: Thread, text: str, line: int) -> None:
@@ -217,17 +215,15 @@ def _check(thread: Thread, text: str, line: int) -> None:
 
 def _system(thread: Thread, text: str, line: int) -> None:
     if "System" in text:
-        _end_system(thread)
-        _end_search(thread)
-        thread.system = SystemPrint(text, line)
         thread.open(line)
+        thread.end_system()
+        thread.end_search()
+        thread.system = SystemPrint(text, line)
 
 
 def _system_line(thread: Thread, text: str, line: int) -> None:
     if thread.system is not None and not thread.system.ended:
         thread.system.add(text, line)
-        if thread.system.ended:
-            _end_system(thread, printed=False)
 
 
 def _node(thread: Thread, text: str, line: int) -> None:
@@ -236,28 +232,6 @@ def _node(thread: Thread, text: str, line: int) -> None:
         process_messages.hear(thread.process, text[:3], text, line)
     elif thread.system is not None:
         thread.system.add_paths(text)
-        _end_system(thread, printed=False)
-
-
-def _end_system(thread: Thread, printed: bool = True) -> None:
-    """Puts what was printed so far into the part; `printed`: nothing more of it will come."""
-    said, part = thread.system, thread.part
-    if said is None:
-        return
-    if part is not None:
-        record = said.record(thread.process.speaker)
-        if part.systems and part.systems[-1].line == record.line:
-            part.systems[-1] = record
-        elif not part.systems:  # a rank prints it again after every change; the first is the machine
-            part.systems.append(record)
-    if printed:
-        thread.system = None
-
-
-def finish(thread: Thread) -> None:
-    """At the end of the log: what was being printed."""
-    _end_search(thread)
-    _end_system(thread)
 
 
 def _not_heard(thread: Thread, text: str, line: int) -> None:

@@ -21,7 +21,9 @@ import re
 _PEER = re.compile(
     r"\s*(\d{1,9})(?:\[(-?\w{1,16})\])? -> (\d{1,9})(?:\[(-?\w{1,16})\])? (?:\[(send|receive)\] )?via (.+)"
 )
-_P2P = re.compile(r"P2P/(?:direct pointer|common device|CUMEM|IPC|MNNVL|indirect/\d+\[\w+\])(?:/read)?(?:/CE)?(?![\w/])")
+_P2P = re.compile(
+    r"P2P/(?:direct pointer|common device|CUMEM|IPC|MNNVL|indirect/\d+\[\w+\])(?:/read)?(?:/CE)?(?![\w/])"
+)
 _SHM = re.compile(r"SHM/\w+(?:/\w+)?")
 _NET = re.compile(r"(NET/[^/]{1,40}/\d+)(?:\((\d+)\))?(/GDRDMA)?")
 _DIRECT_SHM = "direct shared memory"

@@ -1,22 +1,22 @@
 """What a print says of a process or its machine, whatever communicator it sets up: settings, network, warnings.
 
-    >>> from gputopo.job_records import Speaker
-    >>> from gputopo.parsers.nccl_log.gathered import Process
-    >>> process = Process(Speaker("node-a", 7), 1)
-    >>> for text in ("NCCL_P2P_LEVEL set by environment to SYS", "NCCL version 2.26.2+cuda12.4",
-    ...              "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/IB [RO]; OOB eth0:192.0.2.10<0>",
-    ...              "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'",
-    ...              "GPU Direct RDMA Disabled for GPU ca000 / HCA 0 (distance 7 > 4)"):
-    ...     hear(process, text.split()[0].partition("/")[0], text, 1)
-    >>> process.version, [(one.name, one.value) for one in process.env.values()]
-    ('2.26.2', [('NCCL_P2P_LEVEL', 'SYS')])
-    >>> [(one.name, one.net, one.link_layer, one.gdr) for one in process.devices.values()]
-    [('mlx5_0', 'IB', 'RoCE', False), ('mlx5_1', 'IB', 'IB', None)]
-    >>> [(one.gpu, one.distance, one.limit) for one in process.gdr.values()]
-    [('ca000', 7, 4)]
-    >>> warn(process, "graph/xml.h:356", "Error : too many XML nodes (max 256)", 9)
-    >>> process.xml_limit, [(one.kind, one.fatal) for one in process.warnings.values()]
-    (256, [('xml-limit', True)])
+>>> from gputopo.job_records import Speaker
+>>> from gputopo.parsers.nccl_log.gathered import Process
+>>> process = Process(Speaker("node-a", 7), 1, Room())
+>>> for text in ("NCCL_P2P_LEVEL set by environment to SYS", "NCCL version 2.26.2+cuda12.4",
+...              "NET/IB : Using [0]mlx5_0:1/RoCE [1]mlx5_1:1/IB [RO]; OOB eth0:192.0.2.10<0>",
+...              "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'",
+...              "GPU Direct RDMA Disabled for GPU ca000 / HCA 0 (distance 7 > 4)"):
+...     hear(process, text.split()[0].partition("/")[0], text, 1)
+>>> process.version, [(one.name, one.value) for one in process.env.values()]
+('2.26.2', [('NCCL_P2P_LEVEL', 'SYS')])
+>>> [(one.name, one.net, one.link_layer, one.gdr) for one in process.devices.values()]
+[('mlx5_0', 'IB', 'RoCE', False), ('mlx5_1', 'IB', 'IB', None)]
+>>> [(one.gpu, one.distance, one.limit) for one in process.gdr.values()]
+[('ca000', 7, 4)]
+>>> warn(process, "graph/xml.h:356", "Error : too many XML nodes (max 256)", 9)
+>>> process.xml_limit, [(one.kind, one.fatal) for one in process.warnings.values()]
+(256, [('xml-limit', True)])
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ from gputopo.job_records import (
     NetDeviceRecord,
     WarningRecord,
 )
-from gputopo.parsers.nccl_log.gathered import SAID_MOST, Process
+from gputopo.parsers.nccl_log.gathered import Process, Room
 from gputopo.parsers.nccl_log.system import bus_id
 from gputopo.terms.pci_address import PciAddress
 
+DEVICES_MOST = 256  # network devices of one process
 TEXT_MOST = 400  # characters kept of a warning or a value
 _VERSION = re.compile(r"NCCL version (\d+\.\d+(?:\.\d+)?)[\w.-]*(?:\+cuda([\d.]+\d))?")
 _ENV = re.compile(r"\b([A-Z][A-Z0-9_]{2,63}) set by environment to (.*)")
@@ -47,7 +48,9 @@ _DISTANCE = re.compile(
     r"|(GPU/[\w-]{1,40}) \(rank \d+\) - (NET/[\w-]{1,40})) \(.{0,80}?distance (\d+) (?:>|<=) (\d+)"
 )
 _FILLED = re.compile(r"Filled ([\w.+-]{1,100}) in topo with pciPath=\S*/([0-9a-fA-F:.]{7,16})\b")
-_DENIED = re.compile(r"P2P (not supported between GPU(\d+) and GPU(\d+)|is disabled between connected GPUs (\d+) and (\d+))")
+_DENIED = re.compile(
+    r"P2P (not supported between GPU(\d+) and GPU(\d+)|is disabled between connected GPUs (\d+) and (\d+))"
+)
 _AFFINITY = re.compile(r"Setting affinity for GPU (\d+) to ([0-9a-fA-F,]{1,400})")
 _FABRIC = re.compile(
     r"MNNVL busId 0x([0-9a-f]+) fabric UUID ([0-9a-f.]+) cliqueId 0x([0-9a-f]+) state (\d+) healthMask (0x[0-9a-f]+)"
@@ -105,8 +108,8 @@ def version(process: Process, text: str) -> None:
         process.version, process.cuda = match[1], match[2]
 
 
-def _put(table: dict[_Key, _Value], key: _Key, value: _Value) -> None:
-    if key not in table and len(table) < SAID_MOST:
+def _put(room: Room, table: dict[_Key, _Value], key: _Key, value: _Value) -> None:
+    if key not in table and room.take(TEXT_MOST):
         table[key] = value
 
 
@@ -117,27 +120,32 @@ def _env(process: Process, text: str, line: int) -> None:
     value = match[2].strip()[:TEXT_MOST]
     if value.endswith(".") and value[:-1].lstrip("-").isdecimal():  # integers end with a full stop
         value = value[:-1]
-    _put(process.env, (match[1], value), EnvRecord(match[1], value, process.speaker, line=line))
+    _put(process.room, process.env, (match[1], value), EnvRecord(match[1], value, process.speaker, line=line))
 
 
 def _net(process: Process, text: str, line: int) -> None:
     if (match := _CAPABILITY.search(text)) is not None:
         number, name = int(match[3][:9]), match[4]
-        known = process.devices.get((name, number))
-        device = known or NetDeviceRecord(name, match[1], number, line=line)
-        process.devices[name, number] = device._replace(gdr=match[2] == "Enabled")
+        if (device := _device(process, name, match[1], number, line)) is not None:
+            process.devices[name, number] = device._replace(gdr=match[2] == "Enabled")
     elif " : Using " in text:
         net = text[4:].partition(" ")[0]
         if net == "IB":
             process.relaxed = "[RO]" in text
         for found in _USING.finditer(text.partition("; OOB")[0]):
             number, name = int(found[1][:9]), found[2]
-            known = process.devices.get((name, number))
-            device = known or NetDeviceRecord(name, net, number, line=line)
-            device = device._replace(port=int(found[3][:9]), link_layer=found[4] if net == "IB" else None)
-            process.devices[name, number] = device
+            if (device := _device(process, name, net, number, line)) is not None:
+                layer = found[4] if net == "IB" else None
+                process.devices[name, number] = device._replace(port=int(found[3][:9]), link_layer=layer)
     elif "libibverbs" in text and "ailed" in text:
         process.libibverbs = True
+
+
+def _device(process: Process, name: str, net: str, number: int, line: int) -> NetDeviceRecord | None:
+    """The device as it is known so far; None where there is no room for another."""
+    if len(process.devices) < DEVICES_MOST:
+        _put(process.room, process.devices, (name, number), NetDeviceRecord(name, net, number, line=line))
+    return process.devices.get((name, number))
 
 
 def _distance(process: Process, text: str, line: int) -> None:
@@ -147,7 +155,7 @@ def _distance(process: Process, text: str, line: int) -> None:
     gpu, hca = match[2] or match[4], match[3] or match[5]
     distance, limit = int(match[6][:9]), int(match[7][:9])
     record = GdrDistanceRecord(gpu, hca, distance, limit, match[1] == "Enabled", process.speaker, line)
-    _put(process.gdr, (gpu, hca, distance, limit), record)
+    _put(process.room, process.gdr, (gpu, hca, distance, limit), record)
 
 
 def _filled(process: Process, text: str, line: int) -> None:
@@ -166,14 +174,14 @@ def _denied(process: Process, text: str, line: int) -> None:
         return
     numbers = "cudaDev" if match[2] else "nvmlDev"
     a, b = (int(one[:9]) for one in match.groups()[1:] if one)
-    _put(process.denied, (numbers, a, b), DeniedPairRecord(a, b, numbers, False, process.speaker, line))
+    _put(process.room, process.denied, (numbers, a, b), DeniedPairRecord(a, b, numbers, False, process.speaker, line))
 
 
 def _affinity(process: Process, text: str, line: int) -> None:
     match = _AFFINITY.search(text)
     if match is not None:
         key = (int(match[1][:9]), match[2])
-        _put(process.affinity, key, AffinityRecord(*key, process.speaker, line))
+        _put(process.room, process.affinity, key, AffinityRecord(*key, process.speaker, line))
 
 
 def _fabric(process: Process, text: str, line: int) -> None:
@@ -182,7 +190,7 @@ def _fabric(process: Process, text: str, line: int) -> None:
         pci = bus_id(int(match[1][-16:], 16))
         clique, state = int(match[3][-16:], 16), int(match[4][:9])
         record = FabricStateRecord(pci, match[2][:64], clique, state, match[5], process.speaker, line)
-        _put(process.fabric, record[:5], record)
+        _put(process.room, process.fabric, record[:5], record)
 
 
 def _driver(process: Process, text: str) -> None:
@@ -202,15 +210,20 @@ def warn(process: Process, code: str, text: str, line: int) -> None:
         kind = "nvls"
     if kind == "nvlink-p2p" and (match := _NVLINK_DENIED.search(text)) is not None:
         a, b = int(match[1][:9]), int(match[2][:9])
-        _put(process.denied, ("nvmlDev", a, b), DeniedPairRecord(a, b, "nvmlDev", True, process.speaker, line))
+        _put(
+            process.room,
+            process.denied,
+            ("nvmlDev", a, b),
+            DeniedPairRecord(a, b, "nvmlDev", True, process.speaker, line),
+        )
     elif kind == "shm" and (match := _SHM_SIZE.search(text)) is not None:
         process.shm_bytes = process.shm_bytes or int(match[1][:18])
     elif kind == "xml-limit" and (match := _XML_LIMIT.search(text)) is not None:
         process.xml_limit = int(match[1][:9])
     elif kind == "missing-device" and (match := _MISSING.search(text)) is not None:
-        _put(process.missing, match[1].lower(), line)
+        _put(process.room, process.missing, match[1].lower(), line)
     elif "libibverbs" in text:
         process.libibverbs = True
     version(process, text)
     text = text.strip()[:TEXT_MOST]
-    _put(process.warnings, (code, text), WarningRecord(text, code, kind, fatal, process.speaker, line))
+    _put(process.room, process.warnings, (code, text), WarningRecord(text, code, kind, fatal, process.speaker, line))

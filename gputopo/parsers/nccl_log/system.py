@@ -64,7 +64,7 @@ class SystemPrint:
 
     def __init__(self, head: str, line: int) -> None:
         match = _HEAD.search(head)
-        self.bw = (float(match[1]), float(match[2])) if match else (None, None)
+        self.bw: tuple[float | None, float | None] = (float(match[1]), float(match[2])) if match else (None, None)
         self.line = line
         self.cpus: dict[str, SystemCpu] = {}
         self.links: list[SystemLink] = []
@@ -101,7 +101,8 @@ class SystemPrint:
                 self.paths.setdefault((head[1], match[1]), path)
 
     def record(self, speaker: Speaker) -> SystemRecord:
+        max_bw, total_bw = self.bw
         return SystemRecord(
-            *self.bw, tuple(self.cpus.values()), tuple(self.links), tuple(self.paths.values()), self.ended, speaker,
-            self.line,
+            max_bw, total_bw, tuple(self.cpus.values()), tuple(self.links), tuple(self.paths.values()), self.ended,
+            speaker, self.line,
         )  # fmt: skip
