@@ -9,7 +9,8 @@ import pytest
 
 from gputopo.cli import VERBS
 from gputopo.commands.allocate import MECHANISMS, present
-from gputopo.parsers.formats import BESIDE, FORMATS, JOBS
+from gputopo.parsers.formats import BESIDE, FORMATS
+from gputopo.parsers.formats_jobs import JOBS
 from gputopo.parsers.recognise import module_of
 from gputopo.rules.codes import MODULES, load
 from tests.test_rooms import NOT_FORMATS

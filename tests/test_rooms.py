@@ -18,15 +18,16 @@ MAY: dict[str, set[str]] = {
     "terms": set(),
     "records": {"terms"},
     "holdings": {"terms", "records"},
-    "job_records": {"terms", "records"},
+    "nccl_records": {"terms", "records"},
+    "job_records": {"terms", "records", "nccl_records"},
     "evidence": {"terms", "errors", "version", "sample_files"},
     "protos": set(),
-    "parsers": {"terms", "records", "holdings", "job_records", "protos"},
+    "parsers": {"terms", "records", "holdings", "nccl_records", "job_records", "protos"},
     "topology": {"terms", "records", "errors"},
     "cel": {"terms", "errors"},
     "allocate": WORDS | {"topology", "cel"},
     "pods": WORDS | {"records", "holdings", "topology"},
-    "jobs": WORDS | {"records", "job_records", "topology"},
+    "jobs": WORDS | {"records", "nccl_records", "job_records", "topology"},
     "export": WORDS | {"topology", "allocate"},
     "rules": WORDS | {"records", "holdings", "topology", "cel", "allocate", "pods"},
     "fleet": WORDS | {"records", "topology", "allocate", "rules"},
@@ -45,9 +46,10 @@ MORE = {
 }
 # A parser's neighbours that are not formats.
 NOT_FORMATS = {
-    "unreadable", "limits", "log_lines", "formats", "xml_guard", "lscpu_sockets", "pasted_text", "pci_tree", "pci_ids",
+    "unreadable", "limits", "formats", "xml_guard", "lscpu_sockets", "pasted_text", "pci_tree", "pci_ids",
     "nvidia_smi_values", "amd_tables", "kube_objects", "manifests", "plugin_config", "kubelet_config",
     "kubelet_state", "gres_conf", "allocate_answer", "cgroup_cpuset", "proc_cgroup", "numa_maps", "gpu_processes",
+    "log_lines", "formats_jobs",
 }  # fmt: skip
 THIRD_PARTY = {
     "typer": {"cli", "commands"},

@@ -1,6 +1,6 @@
 """Which GPU of a node each rank has: by PCI address, which is the one name that logs and nodes share.
 
-    >>> from gputopo.job_records import RankRecord, Speaker
+    >>> from gputopo.nccl_records import RankRecord, Speaker
     >>> gpus = {"GPU0": PciAddress.parse("0000:0f:00.0"), "GPU1": PciAddress.parse("0000:2d:00.0")}
     >>> a, b = Speaker("node-a", 7), Speaker("node-b", 9)
     >>> world = CommunicatorRecord("0x1f", 3, ranks=(
@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gputopo.job_records import CommunicatorRecord, RankRecord, Speaker
+from gputopo.nccl_records import CommunicatorRecord, RankRecord, Speaker
 from gputopo.terms.pci_address import PciAddress
 
 

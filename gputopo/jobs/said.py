@@ -10,7 +10,14 @@
 
 from __future__ import annotations
 
-from gputopo.job_records import CommunicatorRecord, CountsRecord, GdrDistanceRecord, NcclJob, PeerRecord, SearchRecord
+from gputopo.nccl_records import (
+    CommunicatorRecord,
+    CountsRecord,
+    GdrDistanceRecord,
+    NcclJob,
+    PeerRecord,
+    SearchRecord,
+)
 from gputopo.terms.nccl_path_types import Numbering, of_limit, of_version
 
 RING = 4

@@ -22,20 +22,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from gputopo.job_records import (
-    EnvRecord,
-    FrameworkRecord,
-    RankPlaceRecord,
-    SettingRecord,
-    Speaker,
-    VisibleRecord,
-)
+from gputopo.job_records import FrameworkRecord, RankPlaceRecord, SettingRecord, VisibleRecord
+from gputopo.nccl_records import EnvRecord, Speaker
 from gputopo.parsers.log_lines import clean
 
 KEPT_MOST = 4_096  # different lines of one kind
 _TEXT_MOST = 200
 _NAMES = {
-    "tensor_parallel": r"tensor[_-](?:model[_-])?parallel(?:[_-]size| size)|(?:auto)?tp[_-]size|(?<![\w-])--?tp(?= |=)",
+    "tensor_parallel": r"tensor[_-](?:model[_-])?parallel(?:[_-]size| size)|tp[_-]size|(?<![\w-])--?tp(?= |=)",
     "pipeline_parallel": r"pipeline[_-](?:model[_-])?parallel(?:[_-]size| size)|pp[_-]size|(?<![\w-])--?pp(?= |=)",
     "data_parallel": r"data[_-]parallel(?:[_-]size| size)|dp[_-]size|(?<![\w-])--?dp(?= |=)",
     "context_parallel": r"context[_-]parallel(?:[_-]size| size)|cp[_-]size",
@@ -63,8 +57,8 @@ _INIT_RANK = re.compile(r"world_size=(\d{1,7}) rank=(\d{1,7}) local_rank=(\d{1,7
 _TORCH_GPU = re.compile(r"\bRank (\d{1,7})\] {1,2}using GPU (\d{1,4})\b")
 _CUSTOM = re.compile(r"[Cc]ustom all-?reduce is disabled because ([^\n]{1,200}?)(?:\. To silence|$)")
 _NEEDLES = (
-    "parallel", "VISIBLE_DEVICES", "world", "tp", "NCCL_", "nproc", "nnodes", "using GPU", "DEVICE_ORDER", "llreduce is",
-    "num_local_procs", "all-reduce is",
+    "parallel", "VISIBLE_DEVICES", "world", "tp", "NCCL_", "nproc", "nnodes", "using GPU", "DEVICE_ORDER",
+    "llreduce is", "num_local_procs", "all-reduce is",
 )  # fmt: skip
 _FRAMEWORKS = (
     ("vllm", re.compile(r"\bvllm\b|LLM engine \(v|\[parallel_state\.py:|VllmWorker")),

@@ -36,7 +36,8 @@ _ROW = re.compile(
     rf"((?:\s+(?:{_NUMBER})){{7,9}})\s*$"
 )
 _RANK = re.compile(
-    r"#\s+Rank\s+(\d{1,7})(?: Group\s+\d+)? Pid\s+(\d{1,10}) on\s+(\S{1,255}) device\s+(\d{1,4}) \[([\w:.]{1,20})\] (.{1,80})"
+    r"#\s+Rank\s+(\d{1,7})(?: Group\s+\d+)? Pid\s+(\d{1,10}) on\s+(\S{1,255}) device\s+(\d{1,4}) "
+    r"\[([\w:.]{1,20})\] (.{1,80})"
 )
 _AVERAGE = re.compile(r"# Avg bus bandwidth\s*:\s*([\d.]+)")
 _BOUNDS = re.compile(r"# Out of bounds values\s*:\s*(\d+)")

@@ -7,7 +7,7 @@ r"""What a log says of a job, whatever programs write into it: read once, line b
     >>> recognise("GPU0 \t X "), recognise("node-a:7:9 [0] NCCL INFO Bootstrap : Using eth0")
     ((), ('nccl-log',))
 
-The formats are the rows of `JOBS` (formats.py). Memory does not grow with a log: what is repeated is
+The formats are the rows of `JOBS` (formats_jobs.py). Memory does not grow with a log: what is repeated is
 counted, what is of no use is dropped, and each table has an end.
 """
 
@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from importlib import import_module
 
 from gputopo.job_records import JobLog
-from gputopo.parsers.formats import JOBS
+from gputopo.parsers.formats_jobs import JOBS
 from gputopo.parsers.log_lines import clean
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gputopo.job_records import CommunicatorRecord, JobLog, NcclJob, SystemLink, SystemRecord
+from gputopo.job_records import JobLog
 from gputopo.jobs import said
+from gputopo.nccl_records import CommunicatorRecord, NcclJob, SystemLink, SystemRecord
 from gputopo.parsers.nccl_tests import bus_bandwidth
 from gputopo.parsers.recognise_job import read
 

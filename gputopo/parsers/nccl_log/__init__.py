@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gputopo.job_records import NcclJob
+from gputopo.nccl_records import NcclJob
 from gputopo.parsers.log_lines import clean
 from gputopo.parsers.nccl_log import jobs, process_messages
 from gputopo.parsers.nccl_log.gathered import Gathered, Thread

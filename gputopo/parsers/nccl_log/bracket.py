@@ -1,6 +1,6 @@
 """What `rank[…]` in lines of connections holds: a bus id or an NVML index; it depends on the version.
 
-    >>> from gputopo.job_records import PeerRecord
+    >>> from gputopo.nccl_records import PeerRecord
     >>> def of(*devices):
     ...     return (CommunicatorRecord(peers=tuple(PeerRecord(0, 1, "P2P", "P2P/IPC", None, one) for one in devices)),)
     >>> bracket_of(of("1a000"), None), bracket_of(of("3"), None), bracket_of(of("40", "50"), "2.12.12")
@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from gputopo.job_records import CommunicatorRecord, RankRecord, Speaker
+from gputopo.nccl_records import CommunicatorRecord, RankRecord, Speaker
 from gputopo.parsers.nccl_log.system import bus_id
 from gputopo.terms.pci_address import PciAddress
 

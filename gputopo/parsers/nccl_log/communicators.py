@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from gputopo.job_records import CommunicatorRecord, PeerRecord, RankRecord, RingRecord, Speaker
+from gputopo.nccl_records import CommunicatorRecord, PeerRecord, RankRecord, RingRecord, Speaker
 from gputopo.parsers.nccl_log.gathered import Part
 from gputopo.parsers.nccl_log.peers import PeerSeen
 

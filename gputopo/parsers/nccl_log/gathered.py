@@ -7,7 +7,7 @@ parts stay nameless here and find their communicator in communicators.py.
 
 from __future__ import annotations
 
-from gputopo.job_records import (
+from gputopo.nccl_records import (
     AffinityRecord,
     CountsRecord,
     DeniedPairRecord,
@@ -53,16 +53,15 @@ class Process:
     """What does not depend on a communicator. Dicts are keyed by what is said, so that repetition costs nothing."""
 
     __slots__ = (
-        "affinity", "cuda", "cuda_driver", "denied", "devices", "env", "fabric", "first", "gdr", "libibverbs",
-        "missing", "network", "relaxed", "room", "shm_bytes", "speaker", "version", "warnings", "xml_limit",
+        "affinity", "cuda_driver", "denied", "devices", "env", "fabric", "first", "gdr", "libibverbs",
+        "missing", "network", "relaxed", "room", "shm_bytes", "speaker", "versions", "warnings", "xml_limit",
     )  # fmt: skip
 
     def __init__(self, speaker: Speaker, line: int, room: Room) -> None:
         self.speaker = speaker
         self.first = line
         self.room = room
-        self.version: str | None = None
-        self.cuda: str | None = None
+        self.versions: dict[str, str | None] = {}  # with the CUDA version each was built with
         self.cuda_driver: str | None = None
         self.network: str | None = None
         self.relaxed: bool | None = None
@@ -84,7 +83,8 @@ class Part:
 
     __slots__ = (
         "all_cuda_p2p", "all_direct_p2p", "comm_id", "complete", "counts", "cuda_device", "cut", "cut_line",
-        "fallbacks", "first", "local_rank", "local_ranks", "mnnvl", "neighbours", "nodes", "nranks", "nvls", "nvls_channels",
+        "fallbacks", "first", "local_rank", "local_ranks", "mnnvl", "neighbours", "nodes", "nranks", "nvls",
+        "nvls_channels",
         "nvml_index", "pci", "peers", "pointer", "process", "rank", "rings", "searches", "speaker", "started", "system",
         "trees",
     )  # fmt: skip

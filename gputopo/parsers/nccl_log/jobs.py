@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from gputopo.job_records import CommunicatorRecord, NcclJob, Speaker
+from gputopo.nccl_records import CommunicatorRecord, NcclJob, Speaker
 from gputopo.parsers.nccl_log.bracket import bracket_of, with_devices
 from gputopo.parsers.nccl_log.communicators import Communicator, communicators, record
 from gputopo.parsers.nccl_log.gathered import Gathered, Part, Process
@@ -25,7 +25,7 @@ def jobs(log: Gathered) -> tuple[NcclJob, ...]:
     _settle_hosts(log)
     found = communicators(log.parts)
     groups = _groups([*found], list(log.processes.values()))
-    made = [_job(some, processes, log, len(groups)) for some, processes in groups]
+    made = [_job(some, processes, log) for some, processes in groups]
     return tuple(sorted(made, key=lambda job: job.line))
 
 
@@ -92,7 +92,7 @@ def _groups(found: list[Communicator], processes: list[Process]) -> list[tuple[l
         return made
     if len(made) == 1:
         made[0][1].extend(lonely)
-    elif not made or any(process.speaker.pid is not None for process in lonely):
+    elif not made or any(process.speaker.pid is not None or process.warnings or process.env for process in lonely):
         made.append(([], lonely))
     return made
 
@@ -118,13 +118,10 @@ def _fitting(nameless: list[Communicator]) -> list[Communicator]:
     return list(by_host.values())
 
 
-def _job(found: list[Communicator], processes: list[Process], log: Gathered, jobs_in_log: int) -> NcclJob:
+def _job(found: list[Communicator], processes: list[Process], log: Gathered) -> NcclJob:
     made = tuple(record(one) for one in found)
     parts = [part for one in found for part in one.parts]
-    everybody = processes if jobs_in_log > 1 else list(log.processes.values())
-    version = _one(process.version for process in everybody) or _one(
-        process.version for process in log.processes.values()
-    )
+    version, cuda = _version(processes) or _version(log.processes.values()) or (None, None)
     bracket = bracket_of(made, version)
     gaps = [*_gaps(found, made), *_cut(parts), *log.gaps()]
     made = tuple(with_devices(one, bracket) for one in made)
@@ -137,7 +134,7 @@ def _job(found: list[Communicator], processes: list[Process], log: Gathered, job
         made,
         tuple(dict.fromkeys(process.speaker for process in processes if process.speaker.pid is not None)),
         version,
-        _one(process.cuda for process in everybody),
+        cuda,
         _one(process.cuda_driver for process in processes),
         bracket,
         env=tuple(one for process in processes for one in process.env.values()),
@@ -157,6 +154,12 @@ def _job(found: list[Communicator], processes: list[Process], log: Gathered, job
         gaps=tuple(gaps),
         line=first,
     )
+
+
+def _version(processes: Iterable[Process]) -> tuple[str, str | None] | None:
+    """The one version that these processes name, with its CUDA version. Most print it without saying who they are."""
+    said = {version: cuda for process in processes for version, cuda in process.versions.items()}
+    return said.popitem() if len(said) == 1 else None
 
 
 def _one(values: Iterable[str | None]) -> str | None:

@@ -1,6 +1,6 @@
 """What a print says of a communicator: init, rings, trees, channels, searched graphs, the printed system.
 
-    >>> from gputopo.job_records import Speaker
+    >>> from gputopo.nccl_records import Speaker
     >>> from gputopo.parsers.nccl_log.gathered import Gathered
     >>> log = Gathered()
     >>> thread = log.thread("node-a", 7, 7, 1)
@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from gputopo.job_records import CountsRecord, SearchRecord
+from gputopo.nccl_records import CountsRecord, SearchRecord
 from gputopo.parsers.nccl_log import process_messages
 from gputopo.parsers.nccl_log.gathered import Part, Thread
 from gputopo.parsers.nccl_log.peers import neighbours, peer, ring
@@ -33,8 +33,11 @@ from gputopo.parsers.nccl_log.system import SystemPrint, bus_id
 TAIL_MOST = 400  # characters of a line of a connection
 ORDERS_MOST = 128  # channels of one searched graph; NCCL has 64 at most
 _COUNTS_MOST = 64  # of one rank
-_COMM = re.compile(r"\bcomm (0x[0-9a-f]{1,16}|\(nil\)) rank (\d{1,9}) n[rR]anks (\d{1,9})\b(.*)")
-_AFTER = re.compile(r"\b(cudaDev|nvmlDev|busId|commId|nNodes|localRanks|localRank|MNNVL) (?:0x)?([0-9a-fA-F]{1,16})\b")
+_COMM = re.compile(r"\bcomm (0x[0-9a-f]{1,16}|\(nil\)) rank (\d{1,9}) n[rR]anks (\d{1,9})( .*)")
+# A number at the end may be cut, and half a bus id is another GPU's; only MNNVL stands there by right.
+_AFTER = re.compile(
+    r"\b(?:(cudaDev|nvmlDev|busId|commId|nNodes|localRanks|localRank) (?:0x)?([0-9a-fA-F]{1,16}) |(MNNVL) ([01])\b)"
+)
 _COUNTS = re.compile(
     r"(\d+) coll channels,(?: (\d+) collnet channels,)?(?: (\d+) nvls channels,)? (\d+) p2p channels"
     r"(?:, (\d+) p2p channels per peer)?"
@@ -81,8 +84,8 @@ def _comm(thread: Thread, text: str, line: int) -> None:
         part = thread.log.part(thread.process, line)
         thread.turn(part)
     part.pointer, part.rank, part.nranks = pointer, rank, nranks
-    for name, value in _AFTER.findall(rest):
-        _AFTER_RANK[name](part, value)
+    for match in _AFTER.finditer(rest):
+        _AFTER_RANK[match[1] or match[3]](part, match[2] or match[4])
     if "Init START" in rest:
         part.started = line
     if complete:

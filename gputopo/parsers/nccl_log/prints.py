@@ -17,7 +17,7 @@
     misc/ibvwrap.cc:252 Call failed
     Speaker(host=None, pid=None) NCCL version 2.8.3+cuda11.0
 
-The prefix is `host:pid:tid [cudaDev] NCCL INFO`, on a WARN with `file:line` and, lately, `(function)` before NCCL, and a
+The prefix is `host:pid:tid [cudaDev] NCCL INFO`, on a WARN with `file:line` and lately `(function)` before NCCL, and a
 time before the host where NCCL_DEBUG_TIMESTAMP_LEVELS asks for it (NCCL src/debug.cc). Launchers and log viewers put
 words in front. A print that another one is glued to ends where the host of the next begins; that a host is `node-a`,
 not `-1node-a`, is known from lines that begin with it.

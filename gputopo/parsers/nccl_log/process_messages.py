@@ -1,6 +1,6 @@
 """What a print says of a process or its machine, whatever communicator it sets up: settings, network, warnings.
 
->>> from gputopo.job_records import Speaker
+>>> from gputopo.nccl_records import Speaker
 >>> from gputopo.parsers.nccl_log.gathered import Process
 >>> process = Process(Speaker("node-a", 7), 1, Room())
 >>> for text in ("NCCL_P2P_LEVEL set by environment to SYS", "NCCL version 2.26.2+cuda12.4",
@@ -8,8 +8,8 @@
 ...              "NET/IB : GPU Direct RDMA Disabled for HCA 0 'mlx5_0'",
 ...              "GPU Direct RDMA Disabled for GPU ca000 / HCA 0 (distance 7 > 4)"):
 ...     hear(process, text.split()[0].partition("/")[0], text, 1)
->>> process.version, [(one.name, one.value) for one in process.env.values()]
-('2.26.2', [('NCCL_P2P_LEVEL', 'SYS')])
+>>> process.versions, [(one.name, one.value) for one in process.env.values()]
+({'2.26.2': '12.4'}, [('NCCL_P2P_LEVEL', 'SYS')])
 >>> [(one.name, one.net, one.link_layer, one.gdr) for one in process.devices.values()]
 [('mlx5_0', 'IB', 'RoCE', False), ('mlx5_1', 'IB', 'IB', None)]
 >>> [(one.gpu, one.distance, one.limit) for one in process.gdr.values()]
@@ -24,7 +24,7 @@ from __future__ import annotations
 import re
 from typing import TypeVar
 
-from gputopo.job_records import (
+from gputopo.nccl_records import (
     AffinityRecord,
     DeniedPairRecord,
     EnvRecord,
@@ -38,6 +38,7 @@ from gputopo.parsers.nccl_log.system import bus_id
 from gputopo.terms.pci_address import PciAddress
 
 DEVICES_MOST = 256  # network devices of one process
+VERSIONS_MOST = 8  # that prints without a process name
 TEXT_MOST = 400  # characters kept of a warning or a value
 _VERSION = re.compile(r"NCCL version (\d+\.\d+(?:\.\d+)?)[\w.-]*(?:\+cuda([\d.]+\d))?")
 _ENV = re.compile(r"\b([A-Z][A-Z0-9_]{2,63}) set by environment to (.*)")
@@ -104,8 +105,8 @@ def hear(process: Process, word: str, text: str, line: int) -> None:
 def version(process: Process, text: str) -> None:
     """`NCCL version 2.28.9+cuda12.4`, wherever it stands in a text."""
     match = _VERSION.search(text)
-    if match is not None and process.version is None:
-        process.version, process.cuda = match[1], match[2]
+    if match is not None and len(process.versions) < VERSIONS_MOST:
+        process.versions.setdefault(match[1][:20], match[2])
 
 
 def _put(room: Room, table: dict[_Key, _Value], key: _Key, value: _Value) -> None:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 
-from gputopo.job_records import PathRecord, Speaker, SystemCpu, SystemLink, SystemRecord
+from gputopo.nccl_records import PathRecord, Speaker, SystemCpu, SystemLink, SystemRecord
 from gputopo.terms.pci_address import PciAddress
 
 LINES_MOST = 4_096
