@@ -75,6 +75,17 @@ def test_an_altered_answer_is_a_mismatch_for_every_compared_key() -> None:
     assert altered == module.COMPARED
 
 
+def test_an_altered_fact_of_a_log_is_a_mismatch() -> None:
+    module, path = present("nccl-logs")
+    for case in module.cases(path):
+        got = module.answer(case)
+        assert module.compare(case.expected, got) == []
+        for key, value in case.expected.items():
+            other = alter(value) if isinstance(value, (bool, int, list)) else (value + 1 if value == 0.2 else "x")
+            assert module.compare({**case.expected, key: other}, got), key
+        assert module.compare({**case.expected, "new": 1}, got) == ["new is no known key"]
+
+
 def alter(value: Any) -> Any:
     """Another answer of the same shape."""
     if isinstance(value, bool):

@@ -34,7 +34,7 @@ def read_fd(fd: int, name: str, timeout: float) -> bytes:
         waits = not stat.S_ISREG(status.st_mode) and not os.isatty(fd)
         parts: list[bytes] = []
         size = 0
-        while part := _read_some(fd, name, timeout if waits else None):
+        while part := read_some(fd, name, timeout if waits else None):
             if not parts:
                 _refuse_binary(part, name)
             parts.append(part)
@@ -46,7 +46,8 @@ def read_fd(fd: int, name: str, timeout: float) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _read_some(fd: int, name: str, timeout: float | None) -> bytes:
+def read_some(fd: int, name: str, timeout: float | None) -> bytes:
+    """At most a chunk of an open descriptor, b"" at its end; with a timeout the wait for it ends after that many s."""
     if timeout is None:
         return os.read(fd, limits.CHUNK)
     from select import select

@@ -29,6 +29,7 @@ from gputopo.job_records import BenchmarkRank, BenchmarkRecord, BenchmarkRow
 from gputopo.parsers.log_lines import clean
 
 ROWS_MOST = 4_096
+_ABSURD = 1e15  # no time in us and no rate is as large
 RUNS_MOST = 1_000
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|N/A|nan|inf"
 _ROW = re.compile(
@@ -39,9 +40,10 @@ _RANK = re.compile(
     r"#\s+Rank\s+(\d{1,7})(?: Group\s+\d+)? Pid\s+(\d{1,10}) on\s+(\S{1,255}) device\s+(\d{1,4}) "
     r"\[([\w:.]{1,20})\] (.{1,80})"
 )
+_WHOLE = re.compile(r"-?\d{1,9}")
 _AVERAGE = re.compile(r"# Avg bus bandwidth\s*:\s*([\d.]+)")
 _BOUNDS = re.compile(r"# Out of bounds values\s*:\s*(\d+)")
-_COMMAND = re.compile(r"(?:\S*/)?([a-z]\w{2,30}_perf)(?:_mpi)?\b(?: -{1,2}\w|\s*$)")
+_COMMAND = re.compile(r"\b([a-z]\w{2,30}_perf)(?:_mpi)?\b(?: -{1,2}\w|\s*$)")
 _STARTING = re.compile(r"# Collective test (starting|concluded): (\w{3,40})")
 _FAILED = re.compile(r"Test (?:NCCL|CUDA) failure \S+ '?[^']{0,200}|Test failure \S+:\d+")
 _VERSION = re.compile(r"nccl-library=(\d+)")
@@ -139,7 +141,7 @@ class _Run:
 
     def __init__(self, command: re.Match[str] | None, line: int) -> None:
         self.test = command[1] if command else None
-        self.command = command.string[command.start() :].strip()[:400] if command else None
+        self.command = _command(command) if command else None
         self.line = line
         self.version: str | None = None
         self.ranks: list[BenchmarkRank] = []
@@ -154,6 +156,11 @@ class _Run:
             self.test, self.command, self.version, tuple(self.ranks), tuple(self.rows), self.average, self.bounds,
             self.failed, self.whole, self.line,
         )  # fmt: skip
+
+
+def _command(match: re.Match[str]) -> str:
+    """From the program's path on."""
+    return match.string[match.string.rfind(" ", 0, match.start()) + 1 :].strip()[:400]
 
 
 def parse(lines: Iterable[str]) -> tuple[BenchmarkRecord, ...]:
@@ -182,23 +189,28 @@ def _rank(match: re.Match[str], line: int) -> BenchmarkRank:
 def _row(match: re.Match[str], line: int) -> BenchmarkRow:
     """Behind redop: [root,] time, algbw, busbw, wrong, time, algbw, busbw[, wrong]; the last one is easily cut."""
     words = match[5].split()
-    root = words.pop(0) if len(words) == 9 or words[0].startswith("-") else None
+    root = words.pop(0) if len(words) == 9 or (len(words) == 8 and words[0].startswith("-")) else None
     figures = [_number(one) for one in words]
     wrong = [int(one) for one in figures[3:4] + figures[7:8] if one is not None and one == int(one)]
     return BenchmarkRow(
-        int(match[1]), int(match[2]), match[3], match[4], int(root) if root is not None else None,
+        int(match[1]), int(match[2]), match[3], match[4], _root(root),
         (figures[0], figures[1], figures[2]), (figures[4], figures[5], figures[6]),
         sum(wrong) if wrong else None, line,
     )  # fmt: skip
+
+
+def _root(text: str | None) -> int | None:
+    return int(text) if text is not None and _WHOLE.fullmatch(text) else None
 
 
 def _number(text: str) -> float | None:
     if text in ("N/A", "nan", "inf"):
         return None
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         return None
+    return number if abs(number) < _ABSURD else None
 
 
 def _spelled(code: int) -> str:

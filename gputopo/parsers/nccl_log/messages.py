@@ -44,7 +44,7 @@ _COUNTS = re.compile(
 )
 _TREES = re.compile(r"\[(\d{1,4})\]")
 _PATTERN = re.compile(
-    r"Pattern (\d+), crossNic (\d+), nChannels (\d+), (?:bw|speed) ([\d.]+)/([\d.]+), type (\w+)/(\w+), "
+    r"Pattern (\d+), crossNic (\d+), nChannels (\d+), (?:bw|speed) (\d+\.\d+|\d+)/(\d+\.\d+|\d+), type (\w+)/(\w+), "
     r"sameChannels (\d+)"
 )
 _FALLBACK = re.compile(r"Could not find a path for pattern (\d+)")

@@ -55,7 +55,7 @@ class PeerSeen:
         if text.startswith("P2P"):
             found = _P2P.match(text)
             self.kind, self.whole = "P2P", found is not None
-            self.transport = found[0] if found else text.split()[0][:40]
+            self.transport = found[0] if found else _word(text)
         elif text.startswith(("SHM", _DIRECT_SHM)):
             found = _SHM.match(text)
             self.kind = "SHM"
@@ -66,7 +66,11 @@ class PeerSeen:
             self.proxy = int(found[2]) if found[2] else None
             self.gdr = found[3] is not None
         else:
-            self.kind, self.transport, self.whole = text[:3], text.split()[0][:40], False
+            self.kind, self.transport, self.whole = text[:3], _word(text), False
+
+
+def _word(text: str) -> str:
+    return text.partition(" ")[0][:40]
 
 
 def peer(text: str, line: int) -> PeerSeen | None:

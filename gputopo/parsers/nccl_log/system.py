@@ -28,11 +28,11 @@ from gputopo.terms.pci_address import PciAddress
 
 LINES_MOST = 4_096
 PATHS_MOST = 20_000
-_HEAD = re.compile(r"max(?:Bw|Width) ([\d.]+) total(?:Bw|Width) ([\d.]+)")
+_HEAD = re.compile(r"max(?:Bw|Width) (\d{1,12}(?:\.\d+)?) total(?:Bw|Width) (\d{1,12}(?:\.\d+)?)")
 _CPU = re.compile(r"(CPU/[\w-]+) \((-?\d+)/(-?\d+)/(-?\d+)\)")
-_LINK = re.compile(r"( *)\+ ([A-Z0-9]{2,4})\[([\d.]+)\] - ([A-Z0-9]{3}/[\w-]+)(?: \(([^()]{0,80})\))?")
+_LINK = re.compile(r"( *)\+ ([A-Z0-9]{2,4})\[(\d{1,12}(?:\.\d+)?)\] - ([A-Z0-9]{3}/[\w-]+)(?: \(([^()]{0,80})\))?")
 _FROM = re.compile(r"((?:GPU|NET)/[\w-]+) ?:")
-_PATH = re.compile(r"([A-Z]{3}/[\w-]+) \((\d+)/([\d.]+)/([A-Z0-9]{3})\)")
+_PATH = re.compile(r"([A-Z]{3}/[\w-]+) \((\d+)/(\d{1,12}(?:\.\d+)?)/([A-Z0-9]{3})\)")
 _TARGETS = ("GPU", "NET")
 _OF_DEVICE = ("GPU", "PCI", "NIC", "DEV")
 
