@@ -1,0 +1,1 @@
+"""What NCCL makes of a node."""
