@@ -15,6 +15,7 @@ from gputopo.nccl.system import LOC_GBPS, Gpu, Kind, Net, Numa, System
 from gputopo.records import NcclElement
 
 _PART_GBPS = 2618.0  # between the two parts of one GPU
+_NOTHING = "localHostHash not found in the list of system hostHashes: the file has neither GPU nor NIC"
 _NO_SPEED = 10_000  # Mb/s of a net without one
 
 
@@ -24,7 +25,7 @@ def build(file: NcclElement, version: Version) -> System:
     for cpu in file.named("cpu"):
         _add_cpu(draft, cpu)
     if not draft.numas:
-        raise RefusalError("localHostHash not found in the list of system hostHashes: no GPU or NIC in the file", code=4)
+        raise RefusalError(_NOTHING, code=4)
     add_nvlinks(draft, file, version)
     add_c2c(draft, file)
     add_pci_links(draft, file)

@@ -26,14 +26,14 @@ class Kept(NamedTuple):
 
 
 def check(system: NcclElement) -> None:
-    """What NCCL looks at before it reads on. Raises `RefusalError`."""
+    """What NCCL looks at before it reads on; its room has to hold a closing tag too. Raises `RefusalError`."""
     version = system.get("version")
     if version is None:
         raise RefusalError("Attribute version of node system not found", system.line)
     if whole(version) != 1:
         raise RefusalError(f"XML Topology has wrong version {whole(version)}, 1 needed", system.line, 5)
     if sum(1 for _ in _walk(system)) >= _MOST_ELEMENTS:
-        raise RefusalError(f"XML parser is limited to {_MOST_ELEMENTS} nodes, the last one for a closing tag", system.line)
+        raise RefusalError(f"XML parser is limited to {_MOST_ELEMENTS} nodes", system.line)
 
 
 def every_gpu(system: NcclElement, sm: int | None) -> Kept:

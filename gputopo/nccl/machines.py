@@ -11,7 +11,7 @@ from gputopo.nccl.file_values import RefusalError
 from gputopo.nccl.kept import Kept, check, every_gpu, trimmed
 from gputopo.nccl.path_types import PathType
 from gputopo.nccl.reach import Reach
-from gputopo.nccl.settings import Settings
+from gputopo.nccl.settings import DEFAULTS, Settings
 from gputopo.nccl.system import Gpu, Net, System
 from gputopo.nccl.versions import VERIFIED
 from gputopo.records import NcclElement
@@ -61,7 +61,7 @@ class Ways(NamedTuple):
 
 def machine_of(
     file: NcclElement,
-    settings: Settings = Settings(),
+    settings: Settings = DEFAULTS,
     *,
     sm: int | None = None,
     gpus: Collection[str] | None = None,

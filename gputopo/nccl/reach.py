@@ -6,8 +6,6 @@ reads what an earlier one left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from gputopo.nccl.breadth_first import NO_PATH, Path, paths_to
 from gputopo.nccl.path_types import PathType
 from gputopo.nccl.settings import Settings
@@ -29,6 +27,7 @@ class Reach:
             number: first.setdefault((vertex.kind, vertex.id), number) for number, vertex in enumerate(system.vertices)
         }
         self.to: dict[int, dict[int, Path]] = {}
+        self.near: dict[int, dict[int, list[int]]] = {}
         switches = [] if system.switch is None else [system.switch]
         for base in (*self.numas, *self.gpus, *self.nets, *switches):
             found = paths_to(system, base, settings.nvb)
@@ -50,9 +49,18 @@ class Reach:
 
     def set(self, source: int, target: int, path: Path) -> None:
         self.to[target][source] = path
+        self.near.pop(source, None)
 
-    def nearest(self, source: int, targets: Iterable[int]) -> list[int]:
-        """The widest, of these the nearest by type; all that are equal, in order."""
+    def nearest(self, source: int, targets: list[int]) -> list[int]:
+        """The widest, of these the nearest by type; all that are equal, in order. `targets`: gpus, nets or numas."""
+        if not targets:
+            return []
+        known = self.near.setdefault(source, {})
+        if targets[0] not in known:
+            known[targets[0]] = self._nearest(source, targets)
+        return known[targets[0]]
+
+    def _nearest(self, source: int, targets: list[int]) -> list[int]:
         best, found = (0.0, PathType.DIS), list[int]()
         for target in targets:
             path = self.way(source, target)

@@ -1,7 +1,7 @@
 """What the environment tells NCCL about ways, and its version.
 
-    >>> level("PXB").name, level("3").name, level("9").name, level("NODE")
-    ('PXB', 'PHB', 'SYS', None)
+>>> level("PXB").name, level("3").name, level("9").name, level("NODE")
+('PXB', 'PHB', 'SYS', None)
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ class Settings(NamedTuple):
     gdr_read: bool | None = None  # NCCL_NET_GDR_READ
     nvb: bool = True  # not NCCL_NVB_DISABLE=1
     pxn: bool = True  # not NCCL_PXN_DISABLE=1
+
+
+DEFAULTS = Settings()
 
 
 def level(text: str) -> PathType | None:
