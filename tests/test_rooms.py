@@ -26,6 +26,7 @@ MAY: dict[str, set[str]] = {
     "topology": {"terms", "records", "errors"},
     "cel": {"terms", "errors"},
     "allocate": WORDS | {"topology", "cel"},
+    "nccl": {"terms", "records", "topology"},
     "pods": WORDS | {"records", "holdings", "topology"},
     "jobs": WORDS | {"records", "nccl_records", "job_records", "topology"},
     "export": WORDS | {"topology", "allocate"},

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from gputopo.nccl.bound import Bound, ring_bound
 from gputopo.nccl.graph import Graph, Pattern
 from gputopo.nccl.hops import Field, field_of
 from gputopo.nccl.machines import Machine
@@ -18,23 +19,24 @@ _RING_CHANNELS, _NVLS_CHANNELS = 32, 64
 
 
 class Graphs(NamedTuple):
-    """`None`: the deadline came first. One GPU has none of them."""
+    """`None`: the deadline came first, and `bound` is what is known of the ring. One GPU has none of them."""
 
     ring: Graph | None
     tree: Graph | None
     nvls: Graph | None
     field: Field
+    bound: Bound | None
 
     @property
     def complete(self) -> bool:
-        return None not in (self.ring, self.tree, self.nvls)
+        return self.field.size < 2 or None not in (self.ring, self.tree, self.nvls)
 
 
 def graphs_of(machine: Machine, expired: Callable[[], bool] = lambda: False) -> Graphs:
     """`expired` is asked now and then; when it says yes, what is not found yet stays away."""
     field = field_of(machine.reach)
     if field.size < 2:
-        return Graphs(None, None, None, field)
+        return Graphs(None, None, None, field, None)
     version = machine.settings.version
     ring = tree = nvls = None
     try:
@@ -43,4 +45,4 @@ def graphs_of(machine: Machine, expired: Callable[[], bool] = lambda: False) -> 
         tree = find(field, Pattern.BALANCED_TREE, ring.channels, ring.channels, version, expired)
     except TimeIsUpError:
         pass
-    return Graphs(ring, tree, nvls, field)
+    return Graphs(ring, tree, nvls, field, ring_bound(field))

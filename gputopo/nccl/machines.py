@@ -35,6 +35,7 @@ class Machine(NamedTuple):
     system: System  # of this set alone
     reach: Reach
     assumptions: tuple[str, ...]
+    names: dict[str, str]  # of a node: GPU id → bus id
 
     @property
     def gpus(self) -> tuple[Gpu, ...]:
@@ -66,11 +67,17 @@ def machine_of(
     sm: int | None = None,
     gpus: Collection[str] | None = None,
     said: tuple[str, ...] = (),
+    is_file: bool = True,
+    names: dict[str, str] | None = None,
 ) -> Machine | Refused:
-    """A `<system>` of a topology file. `gpus`: the bus ids of the communicator, `None` all; `sm`: see kept.py."""
+    """A `<system>` of a topology file. `gpus`: the bus ids of the communicator, `None` all; `sm`: see kept.py.
+
+    `is_file`: NCCL's limits for files hold; `names`: GPU id → bus id.
+    """
     try:
-        check(file)
-        return of_set(every_gpu(file, sm), settings, gpus, said)
+        if is_file:
+            check(file)
+        return of_set(every_gpu(file, sm), settings, gpus, said, names or {})
     except RefusalError as refusal:
         return Refused(refusal.reason, refusal.line, refusal.code)
 
@@ -78,13 +85,13 @@ def machine_of(
 def subset(machine: Machine, gpus: Collection[str]) -> Machine | Refused:
     """The same node for a communicator of these GPUs (bus ids)."""
     try:
-        return of_set(machine.file, machine.settings, gpus, machine.assumptions)
+        return of_set(machine.file, machine.settings, gpus, machine.assumptions, machine.names)
     except RefusalError as refusal:
         return Refused(refusal.reason, refusal.line, refusal.code)
 
 
 def of_set(
-    file: Kept, settings: Settings, gpus: Collection[str] | None, said: tuple[str, ...]
+    file: Kept, settings: Settings, gpus: Collection[str] | None, said: tuple[str, ...], names: dict[str, str]
 ) -> Machine:  # fmt: skip
     """Raises `RefusalError`."""
     system = build(trimmed(file.system, frozenset(file.busids if gpus is None else gpus)), settings.version)
@@ -96,7 +103,7 @@ def of_set(
     if settings.version != VERIFIED:
         versions = (".".join(map(str, version)) for version in (settings.version, VERIFIED))
         assumptions[_NOT_VERIFIED.format(*versions)] = None
-    return Machine(file, settings, system, reach, tuple(assumptions))
+    return Machine(file, settings, system, reach, tuple(assumptions), names)
 
 
 def ways(machine: Machine) -> Ways:
