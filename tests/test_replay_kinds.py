@@ -24,6 +24,7 @@ DATA = {
     "letters": "data/sysfs/letters/evidence.json",
     "nccl-xml": "data/nccl/xml/index.jsonl",
     "nccl-logs": "data/nccl/logs/index.jsonl",
+    "nccl-paths": "data/nccl/oracle",
     "smi-sisters": "data/topo-dumps/other/index.jsonl",
     "public-reports": "data/public-reports/index.jsonl",
     "gpuallocator": "data/gpuallocator/random.json",

@@ -42,7 +42,10 @@ def graphs_of(machine: Machine, expired: Callable[[], bool] = lambda: False) -> 
     try:
         nvls = find(field, Pattern.NVLS, 1, _NVLS_CHANNELS, version, expired)
         ring = find(field, Pattern.RING, 1, _RING_CHANNELS, version, expired)
-        tree = find(field, Pattern.BALANCED_TREE, ring.channels, ring.channels, version, expired)
+        if ring.channels:
+            tree = find(field, Pattern.BALANCED_TREE, ring.channels, ring.channels, version, expired)
+        else:  # NCCL has ended here; with a tree of no channels its code would divide by zero
+            tree = ring._replace(pattern=Pattern.BALANCED_TREE)
     except TimeIsUpError:
         pass
     return Graphs(ring, tree, nvls, field, ring_bound(field))

@@ -1,7 +1,8 @@
 """Below which NUMA node and which switches a device hangs, in NCCL's grain.
 
 A source with a tree names the switches. Without one they are made up from the levels of pairs: PIX is one switch, PXB
-a switch above several, PHB and NODE nothing but the NUMA node, SYS another NUMA node.
+a switch above several, PHB and NODE nothing but the NUMA node, SYS another NUMA node; a NUMA node that is known goes
+before the levels.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from gputopo.nccl.node_links import pcie_of
+from gputopo.nccl.node_links import pcie_of, sm_of
 from gputopo.terms.path_level import PathLevel
 from gputopo.topology.bridges_above import nccl_switches
 from gputopo.topology.node import Gpu, Nic, NodeTopology
 
-_FIRST_MADE_UP = 1000  # numaid of a group whose NUMA node is not known or taken
+_FIRST_MADE_UP = 1000  # numaid of a group whose NUMA node is not known
 
 
 class Switch(NamedTuple):
@@ -56,11 +57,7 @@ def _names(vendor: str | None, device: str | None) -> dict[str, str]:
 
 def _sm(devices: Sequence[Gpu | Nic]) -> int | None:
     """That of the first GPU, for switches of unknown speed."""
-    first = next((one for one in devices if isinstance(one, Gpu) and one.compute_capability), None)
-    if first is None or first.compute_capability is None:
-        return None
-    digits = first.compute_capability.replace(".", "")[:4]
-    return int(digits) if digits.isdecimal() else None
+    return next((sm_of(one, {}) for one in devices if isinstance(one, Gpu)), None)
 
 
 _Groups = tuple[dict[str, tuple[int, int | None]], dict[str, tuple[Switch, ...]]]
@@ -73,13 +70,12 @@ def _groups(node: NodeTopology, devices: Sequence[Gpu | Nic], said: dict[str, No
     def nearer(level: PathLevel) -> dict[str, int]:
         return _together(devices, lambda a, b: levels.get(frozenset((a, b)), PathLevel.SYS) <= level)
 
-    numas, taken = dict[str, tuple[int, int | None]](), dict[int, int]()
+    # NCCL's CPU is a NUMA node, whatever the levels say of two devices of one.
+    numas = dict[str, tuple[int, int | None]]()
     by_node = nearer(PathLevel.NODE)
     for device in devices:
-        own = device.numa_nodes[0] if device.numa_nodes and len(device.numa_nodes) == 1 else None
-        group = by_node[device.id]
-        if own is not None and taken.setdefault(own, group) == group:
-            numas[device.id] = (own, own)
+        if device.numa_nodes is not None and len(device.numa_nodes) == 1:
+            numas[device.id] = (device.numa_nodes[0], device.numa_nodes[0])
     for device in devices:
         if device.id not in numas:
             group = by_node[device.id]
@@ -90,7 +86,8 @@ def _groups(node: NodeTopology, devices: Sequence[Gpu | Nic], said: dict[str, No
     switches = {}
     for device in devices:
         chain = []
-        below = [lower[other.id] for other in devices if upper[other.id] == upper[device.id]]
+        here = [other.id for other in devices if numas[other.id] == numas[device.id]]
+        below = [lower[other] for other in here if upper[other] == upper[device.id]]
         if len(set(below)) > 1:
             chain.append(Switch(f"fffe:{upper[device.id]:02x}:00.0", link))
         if below.count(lower[device.id]) > 1:

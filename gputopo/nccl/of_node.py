@@ -94,5 +94,15 @@ def _cpu(node: NodeTopology, numa: int | None, said: dict[str, None]) -> dict[st
             return {"arch": "x86_64", "vendor": one.vendor, "familyid": str(one.family or 0), "modelid": "0"}
         if one.vendor is not None and one.family is not None and one.model is not None:
             return {"arch": "x86_64", "vendor": one.vendor, "familyid": str(one.family), "modelid": str(one.model)}
+    for seen in node.observations:
+        if seen.kind == "cpu-model":
+            return {"familyid": "0", "modelid": "0", "vendor": "", **_as_said(seen.text)}
     said["the CPU is not known: taken as an Intel Skylake, 10 GB/s between NUMA nodes"] = None
     return dict(_UNKNOWN_CPU)
+
+
+def _as_said(text: str) -> dict[str, str]:
+    """`arch=x86_64 vendor=GenuineIntel familyid=6` of another NCCL file."""
+    words = (word.partition("=") for word in text.split())
+    found = {name: value for name, equals, value in words if equals}
+    return {"arch": "x86_64", **found}

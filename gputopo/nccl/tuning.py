@@ -85,7 +85,7 @@ def _single(value: float) -> float:
 def _as_kept(algorithm: str, gbps: float, ranks: int) -> float:
     """NCCL keeps the bandwidth of the data, not of the bus."""
     per_bus = 0.5 if algorithm == "Tree" else _single(ranks / (2 * (ranks - 1)))
-    return _single(_single(gbps) * per_bus) * 2 * (ranks - 1) / ranks
+    return _single(_single(_single(gbps) * per_bus) * 2 * (ranks - 1) / ranks)
 
 
 def _ring(ring: Graph, chip: Chip) -> list[tuple[str, float]]:

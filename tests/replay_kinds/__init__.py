@@ -15,6 +15,7 @@ KINDS: dict[str, str] = {
     "letters": "letters",
     "nccl-xml": "nccl_xml",
     "nccl-logs": "nccl_logs",
+    "nccl-paths": "nccl_paths",
     "smi-sisters": "smi_sisters",
     "public-reports": "public_reports",
     "gpuallocator": "gpuallocator",
