@@ -17,7 +17,7 @@ _WHOLE = 5  # fifths
 
 
 class Bound(NamedTuple):
-    """GB/s of a ring over the set; `link`: the number in System.links that ends it, `None` on NVLink alone."""
+    """GB/s of a ring over the set; `link`: the number in System.links that ends it, `None` on NVLink alone and where there is no way."""
 
     gbps: float
     link: int | None
@@ -27,6 +27,8 @@ def ring_bound(field: Field, places: Sequence[int] | None = None) -> Bound:
     """`places`: the GPUs of the set, `None` all of the field. Two at least."""
     chosen = range(field.size) if places is None else places
     near = max(field.hops[a][b].type for a in chosen for b in chosen if a != b)
+    if near is PathType.DIS:
+        return Bound(0.0, None)
     if near <= PathType.NVB:
         return Bound(min(_nvlink(field, gpu, chosen) for gpu in chosen), None)
     return _by_load(field, _in_tree_order(field, chosen))

@@ -93,8 +93,10 @@ class Draft:
             number, parent = waiting.pop()
             edges = self.nodes[number].edges
             if parent >= 0:
-                at = next(n for n, edge in enumerate(edges) if edge.target == parent)
-                edges.append(edges.pop(at))
+                up = next((edge for edge in edges if edge.target == parent), None)
+                if up is not None:
+                    edges.remove(up)
+                    edges.append(up)
             waiting += [(e.target, number) for e in edges if e.type is PathType.PIX and e.target != parent]
 
     def frozen(self) -> System:

@@ -95,6 +95,8 @@ def of_set(
 ) -> Machine:  # fmt: skip
     """Raises `RefusalError`."""
     system = build(trimmed(file.system, frozenset(file.busids if gpus is None else gpus)), settings.version)
+    if not system.gpus:
+        raise RefusalError("no GPU of the communicator is in the file", code=4)
     reach = Reach(system, settings)
     refuse_p2p(reach)
     through_c2c(reach)
