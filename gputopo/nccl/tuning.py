@@ -53,7 +53,7 @@ class Estimate(NamedTuple):
 
 
 def chip_of(sm: int) -> Chip:
-    return next(chip for lowest, chip in _CHIPS if sm >= lowest)
+    return next(chip for lowest, chip in _CHIPS if max(sm, 0) >= lowest)
 
 
 def estimates(graphs: Graphs) -> tuple[Estimate, ...]:

@@ -60,9 +60,9 @@ def nvlink_gbps(sm: int, version: Version) -> float:
     if sm == 86:
         return _SM86
     table = next(speeds for first, speeds in _NVLINK if version >= first)
-    return next(gbps for lowest, gbps in table.items() if sm >= lowest)
+    return next(gbps for lowest, gbps in table.items() if max(sm, 0) >= lowest)
 
 
 def channel_speeds(sm: int, version: Version) -> tuple[float, ...]:
     """What the search inside a node tries, GB/s of one channel, fastest first."""
-    return next(speeds for first, lowest, speeds in _TABLES if version >= first and sm >= lowest)
+    return next(speeds for first, lowest, speeds in _TABLES if version >= first and max(sm, 0) >= lowest)
