@@ -17,7 +17,10 @@ _WHOLE = 5  # fifths
 
 
 class Bound(NamedTuple):
-    """GB/s of a ring over the set; `link`: the number in System.links that ends it, `None` on NVLink alone and where there is no way."""
+    """GB/s of a ring over the set; `link`: the number in System.links that ends it.
+
+    `None` on NVLink alone, and where there is no way.
+    """
 
     gbps: float
     link: int | None
