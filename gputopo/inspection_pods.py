@@ -25,7 +25,15 @@ def audits(
             "nothing in it says who holds what", names,
             "give the kubelet's kubelet_internal_checkpoint, or what its podresources socket answers",
         )  # fmt: skip
-    nodes = (live,) if live is not None else _nodes(evidence, assume)
+    return _audits((live,) if live is not None else _nodes(evidence, assume), spoken)
+
+
+def audits_of(pieces: Sequence[Piece], nodes: Sequence[NodeTopology]) -> tuple[Audit, ...]:
+    """The same of nodes that are known already. Raises GputopoError."""
+    return _audits(nodes, _read(pieces)[0])
+
+
+def _audits(nodes: Sequence[NodeTopology], spoken: Sequence[Spoken]) -> tuple[Audit, ...]:
     return tuple(Audit(join(node, own, name), plan, given) for node, own, name in _by_node(nodes, spoken))
 
 

@@ -30,11 +30,15 @@ MAY: dict[str, set[str]] = {
     "pods": WORDS | {"records", "holdings", "topology"},
     "jobs": WORDS | {"records", "nccl_records", "job_records", "topology"},
     "export": WORDS | {"topology", "allocate"},
-    "rules": WORDS | {"records", "holdings", "topology", "cel", "allocate", "pods"},
+    "rules": WORDS
+    | {"records", "holdings", "nccl_records", "job_records", "topology", "cel", "allocate", "pods", "jobs", "nccl"},
     "fleet": WORDS | {"records", "topology", "allocate", "rules"},
-    "documents": WORDS | {"records", "holdings", "topology", "allocate", "pods", "rules", "fleet"},
+    "documents": WORDS | {"records", "holdings", "topology", "allocate", "pods", "jobs", "rules", "fleet"},
     "reports": WORDS
-    | {"records", "holdings", "topology", "allocate", "pods", "rules", "fleet", "documents", "inspection"},
+    | {"records", "holdings", "topology", "allocate", "pods", "jobs", "rules", "fleet", "documents", "inspection"},
+    "inspection_job": WORDS
+    | {"inspection", "inspection_pods", "records", "job_records", "evidence", "parsers", "topology", "allocate", "pods"}
+    | {"jobs", "rules"},
     "inspection_pods": WORDS | {"inspection", "evidence", "parsers", "topology", "pods", "rules"},
     "inspection": WORDS | {"records", "holdings", "evidence", "parsers", "topology", "rules", "documents"},
 }

@@ -122,6 +122,35 @@ MODULES: dict[str, str] = {
     "GT420": "pods.rejected_by_kubelet",
     "GT421": "pods.gpus_lost_to_fragmentation",
     "GT422": "pods.fake_node",
+    "GT501": "jobs.tensor_group_crosses_sockets",
+    "GT502": "jobs.set_leaves_nvlink_island",
+    "GT503": "jobs.shared_uplink",
+    "GT504": "jobs.host_memory_is_the_way",
+    "GT505": "jobs.cuda_device_order",
+    "GT506": "jobs.ranks_in_different_pods",
+    "GT507": "jobs.mig_without_peer_copies",
+    "GT510": "jobs.peer_level_changed",
+    "GT511": "jobs.shared_memory_for_near_gpus",
+    "GT512": "jobs.nvlink_peers_denied",
+    "GT513": "jobs.shared_memory_too_small",
+    "GT514": "jobs.nvls_not_in_use",
+    "GT515": "jobs.no_ring_found",
+    "GT516": "jobs.bridge_not_seated",
+    "GT520": "jobs.socket_network",
+    "GT521": "jobs.gdr_too_far",
+    "GT522": "jobs.gdr_disabled",
+    "GT523": "jobs.relaxed_ordering_off",
+    "GT524": "jobs.emulated_switch",
+    "GT525": "jobs.fabric_not_one_domain",
+    "GT526": "jobs.topology_too_large",
+    "GT527": "jobs.topology_of_another_machine",
+    "GT530": "jobs.custom_all_reduce_off",
+    "GT531": "jobs.ranks_off_their_cpus",
+    "GT532": "jobs.numa_balancing_on",
+    "GT540": "jobs.slower_than_expected",
+    "GT550": "jobs.log_of_another_node",
+    "GT551": "jobs.log_cut_short",
+    "GT552": "jobs.several_jobs_in_log",
 }
 
 # These have nothing to say unless the node has an observation whose kind begins so: then they need not
@@ -170,9 +199,14 @@ def is_pod_rule(code: str) -> bool:
     return MODULES[code].startswith("pods.")
 
 
+def is_job_rule(code: str) -> bool:
+    """Whether it is about one job (`gputopo diagnose`)."""
+    return MODULES[code].startswith("jobs.")
+
+
 def is_node_rule(code: str) -> bool:
     """Whether it is about a node's topology (`gputopo inspect`)."""
-    return not is_manifest_rule(code) and not is_pod_rule(code)
+    return "." not in MODULES[code]
 
 
 def load(code: str) -> Rule:
