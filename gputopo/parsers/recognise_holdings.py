@@ -18,6 +18,8 @@ from gputopo.parsers.formats import BESIDE
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.terms.protobuf_bytes import TAGS
 
+OBJECTS = "kube-objects"
+
 
 def recognise(data: bytes) -> tuple[str, ...]:
     """Ids of the formats of one text or message, in table order; empty when none is."""
@@ -62,4 +64,6 @@ def _rows(text: str) -> list[tuple[str, str]]:
         module: import_module(f"gputopo.parsers.{module}").sniff(text)
         for module in dict.fromkeys(row.module for row in chance)
     }
-    return [(row.id, row.module) for row in chance if row.module and sniffed[row.module]]
+    found = [(row.id, row.module) for row in chance if row.module and sniffed[row.module]]
+    # A Kubernetes object is nothing else, whatever words an annotation or a command in it holds.
+    return [one for one in found if one[0] == OBJECTS] or found

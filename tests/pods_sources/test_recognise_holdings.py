@@ -50,7 +50,7 @@ def test_a_message(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"{}", b"GPU0\tX", b"\n\n", b"\x0a\x00\x00", b'{"kind": "Pod", "apiVersion": "v1"}']
+    "data", [b"", b"{}", b"GPU0\tX", b"\n\n", b"\x0a\x00\x00", b'{"kind": "Deployment", "apiVersion": "apps/v1"}']
 )
 def test_anything_else_is_nothing(data: bytes) -> None:
     assert recognise(data) == ()
