@@ -15,9 +15,11 @@ from gputopo.pods.identify import Names
 from gputopo.pods.model import Device
 from gputopo.pods.same import Group
 from gputopo.pods.spoken import BY, Spoken, order
+from gputopo.terms.device_id import is_placeholder
 from gputopo.topology.node import Conflict, Source, Value
 
 PLUGIN, DRA = "plugin", "dra"
+_COUNTS = "the kubelet's id only counts here, the vGPU scheduler chose the GPU: the pod's annotation says which"
 
 
 class Word(NamedTuple):
@@ -56,6 +58,7 @@ def choose(group: Group, names: Names, claims: Sequence[tuple[Spoken, ClaimRecor
                     if part or (kind == PLUGIN and not devices):
                         own[kind].append(Word(said.source, "", part))
     own[DRA] += _claimed(group, names, claims)
+    own[PLUGIN], told = _handed_out(own[PLUGIN], told)
     used = [_first(own[kind]) for kind in (PLUGIN, DRA)]
     conflicts = [one for kind in (PLUGIN, DRA) for one in _between(own[kind], title)]
     devices = tuple(one for word in used if word for one in word.devices)
@@ -100,6 +103,22 @@ def _claimed(group: Group, names: Names, claims: Sequence[tuple[Spoken, ClaimRec
     return list(found.values())
 
 
+def _handed_out(own: list[Word], told: list[Word]) -> tuple[list[Word], list[Word]]:
+    """(words for what the plugin gave, the rest): of ids that only count, what the scheduler or the plugin wrote."""
+    counts = [one for one in own if one.devices and all(is_placeholder(each.id) for each in one.devices)]
+    if not counts:
+        return own, told
+    rest = [one for one in own if one not in counts]
+    better = [one for one in told if one.by == "annotation"] or [one for one in told if _gpus(one.devices)]
+    if better:
+        return [*rest, *better], [one for one in told if one not in better]
+    unknown = [
+        one._replace(devices=tuple(each._replace(gpu=None, unresolved=_COUNTS) for each in one.devices))
+        for one in counts
+    ]
+    return [*rest, *unknown], told
+
+
 def _first(words: Sequence[Word]) -> Word | None:
     return min(words, key=lambda one: order(one.source.format), default=None)
 
@@ -115,7 +134,8 @@ def _between(words: Sequence[Word], title: str) -> Iterator[Conflict]:
 def _units(devices: Iterable[Device]) -> frozenset[str]:
     """A CDI name and a driver/pool/device mean one GPU."""
     return frozenset(
-        f"{one.gpu}{one.mig or ''}" if one.gpu and one.replica is None else one.nic or one.id for one in devices
+        f"{one.gpu}{one.mig or ''}" if one.gpu and one.replica is None else one.nic or one.key or one.id
+        for one in devices
     )
 
 
@@ -135,7 +155,7 @@ def _gpus(devices: Iterable[Device]) -> frozenset[str]:
     devices = tuple(devices)
     if any(one.is_gpu and one.gpu is None and not one.id.startswith(("GPU-", "MIG-")) for one in devices):
         return frozenset()
-    return frozenset(one.mig or one.gpu or one.id.partition("::")[0] for one in devices if one.is_gpu)
+    return frozenset(one.mig or one.gpu or one.unit for one in devices if one.is_gpu)
 
 
 def _shown(devices: Iterable[Device]) -> list[str]:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gputopo.holdings import MemoryHeld, PodRecord
+from gputopo.pods import asks
+from gputopo.pods.asks import gpus_asked
 from gputopo.pods.devices import Chosen, choose
 from gputopo.pods.identify import Names
 from gputopo.pods.kinds import INIT, Kind, kinds
 from gputopo.pods.live import living
 from gputopo.pods.model import Container, Device, Held, Pod
 from gputopo.pods.owners import owner_sets
-from gputopo.pods.placed import NOWHERE, numa_of_cpus, packages_of_cpus, placed
+from gputopo.pods.placed import NOWHERE, UNSAID, numa_of_cpus, packages_of_cpus, placed
 from gputopo.pods.same import Group, group
 from gputopo.pods.spoken import Said, Spoken, order
 from gputopo.pods.unclaimed import unclaimed
 from gputopo.terms.cpu_set import CpuSet
+from gputopo.terms.device_id import is_placeholder
 from gputopo.topology.gpu_sets import Sight
 from gputopo.topology.node import Conflict, NodeTopology, NoteAssumption, NoteUnknown, Value
 
@@ -40,9 +43,12 @@ def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) 
     conflicts = [each for one in chosen for each in one.conflicts]
     conflicts += [each for one, title in zip(groups, titles) for each in _cpu_conflicts(one, title)]
     containers = tuple(one for one in built if _worth(one))
+    unsaid = set(map(id, asks.unsaid(containers)))
+    containers = tuple(one._replace(placed=UNSAID) if id(one) in unsaid else one for one in containers)
     pods = _pods(containers, grouped.pods, sight)
     held = tuple(dict.fromkeys(gpu for one in containers for gpu in one.placed.gpus or ()))
     free, free_notes = _free(node, names, containers, spoken)
+    gaps = [gap for one in spoken for gap in one.records.gaps]
     return Held(
         name=name or node.name,
         node=node,
@@ -57,8 +63,13 @@ def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) 
         rejected=_rejected(grouped.pods),
         past=bool(spoken) and all(one.records.past for one in spoken),
         conflicts=tuple(conflicts),
-        unknown=_unresolved(containers),
+        unknown=(
+            *_unresolved(containers),
+            *asks.notes(containers),
+            *dict.fromkeys(NoteUnknown(gap.subjects, gap.attribute, gap.reason, gap.settled_by) for gap in gaps),
+        ),
         assumptions=(*grouped.assumptions, *_kind_notes(containers), *stale, *free_notes),
+        observations=tuple(dict.fromkeys(each for one in spoken for each in one.records.observations)),
     )
 
 
@@ -87,6 +98,8 @@ def _container(
         memory or None, pages, allowed, nodes, visible, chosen.uses,
         tuple(sorted({pid for one in own.said for pid in one.holding.pids})), chosen.given,
         tuple(dict.fromkeys(one.source.id for one in own.said)),
+        first("requests") or (),  # type: ignore[arg-type]
+        tuple(dict.fromkeys(name for one in own.said for name, _ in one.holding.claims or ())),
     )  # fmt: skip
 
 
@@ -111,7 +124,7 @@ def _cpu_conflicts(own: Group, title: str) -> Iterable[Conflict]:
 
 def _worth(one: Container) -> bool:
     """Whether it holds or uses anything that the audit is about."""
-    return bool(one.devices or one.uses or one.cpus or one.memory)
+    return bool(one.devices or one.uses or one.cpus or one.memory or gpus_asked(one.requests) or one.claims)
 
 
 def _policies(spoken: Iterable[Spoken]) -> dict[str, str]:
@@ -131,16 +144,18 @@ def _pods(containers: Sequence[Container], records: dict[str, PodRecord], sight:
     for (uid, namespace, name), own in places.items():
         record = records.get(uid) or records.get(f"{namespace}/{name}")
         devices = _handed_on([containers[at] for at in own])
+        unsaid = any(containers[at].placed is UNSAID for at in own)
         found.append(
             Pod(
                 namespace or None,
                 name or None,
                 uid or None,
                 tuple(own),
-                placed(devices, sight),
+                UNSAID if unsaid else placed(devices, sight),
                 record.owners if record else (),
                 record.phase if record else None,
                 (record.admitted or record.started) if record else None,
+                labels=record.labels if record else None,
             )
         )
     return tuple(found)
@@ -156,16 +171,17 @@ def _handed_on(containers: Sequence[Container]) -> list[Device]:
 def _rejected(records: dict[str, PodRecord]) -> tuple[Pod, ...]:
     own = {id(one): one for one in records.values() if one.rejected is not None}
     return tuple(
-        Pod(one.namespace, one.name, one.uid, (), NOWHERE, one.owners, one.phase, one.admitted, one.rejected)
+        Pod(one.namespace, one.name, one.uid, (), NOWHERE, one.owners, one.phase, one.admitted, one.rejected,
+            one.labels)
         for one in own.values()
-    )
+    )  # fmt: skip
 
 
 def _free(
     node: NodeTopology, names: Names, containers: Sequence[Container], spoken: Sequence[Spoken]
 ) -> tuple[tuple[str, ...] | None, list[NoteAssumption]]:
     """GPUs that nothing holds; without a topology those of the kubelet's ids. None where no source lists them."""
-    taken = {device.gpu or device.id.partition("::")[0] for one in containers for device in one.devices}
+    taken = {device.unit for one in containers for device in one.devices}
     taken |= {gpu for one in containers for gpu in one.uses or ()}
     notes = []
     if not any(one.records.containers_complete for one in spoken):
@@ -173,13 +189,22 @@ def _free(
         text = f"nothing holds a GPU that is not in {names_of or 'the sources'}"
         notes.append(NoteAssumption((), text, None))
     if node.gpus:
-        return tuple(gpu.id for gpu in node.gpus if gpu.id not in taken), notes
+        return _decided([gpu.id for gpu in node.gpus if gpu.id not in taken], containers), notes
     for one in spoken:
         if one.records.allocatable is not None:
-            devices = [names.device(each) for each in one.records.allocatable]
-            ids = [each.gpu or each.id.partition("::")[0] for each in devices if each.is_gpu]
-            return tuple(sorted({each for each in ids if each not in taken})), notes
+            ids = [each.unit for each in map(names.device, one.records.allocatable) if each.is_gpu]
+            return _decided(sorted({each for each in ids if each not in taken}), containers), notes
     return None, []
+
+
+def _decided(untaken: Sequence[str], containers: Sequence[Container]) -> tuple[str, ...] | None:
+    """None where some container has GPUs of which it is not known which, unless they are all that is left."""
+    wanted = sum(gpus_asked(one.requests) for one in asks.unsaid(containers))
+    hidden = any(device.is_gpu and is_placeholder(device.id) and device.gpu is None
+                 for one in containers for device in one.devices)  # fmt: skip
+    if not wanted and not hidden:
+        return tuple(untaken)
+    return () if wanted >= len(untaken) and not hidden else None
 
 
 def _unresolved(containers: Sequence[Container]) -> tuple[NoteUnknown, ...]:
