@@ -39,7 +39,7 @@ MAY: dict[str, set[str]] = {
     "inspection_job": WORDS
     | {"inspection", "inspection_pods", "records", "job_records", "evidence", "parsers", "topology", "allocate", "pods"}
     | {"jobs", "rules"},
-    "inspection_pods": WORDS | {"inspection", "evidence", "parsers", "topology", "pods", "rules"},
+    "inspection_pods": WORDS | {"holdings", "inspection", "evidence", "parsers", "topology", "pods", "rules"},
     "inspection": WORDS | {"records", "holdings", "evidence", "parsers", "topology", "rules", "documents"},
 }
 EVERYTHING = {"cli", "commands", "__init__", "__main__", "sample_files"}
@@ -64,6 +64,8 @@ THIRD_PARTY = {
     "subprocess": {"evidence"},
     "socket": {"evidence"},
     "grpc": {"evidence"},
+    "kubernetes": {"evidence"},
+    "urllib3": {"evidence"},
     "grpc_tools": {"protos"},
     "google.protobuf": {"parsers", "protos"},
 }

@@ -69,6 +69,7 @@ def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) 
             *dict.fromkeys(NoteUnknown(gap.subjects, gap.attribute, gap.reason, gap.settled_by) for gap in gaps),
         ),
         assumptions=(*grouped.assumptions, *_kind_notes(containers), *stale, *free_notes),
+        capacity=next((one.records.capacity for one in spoken if one.records.capacity is not None), None),
         observations=tuple(dict.fromkeys(each for one in spoken for each in one.records.observations)),
     )
 

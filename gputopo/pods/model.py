@@ -131,3 +131,4 @@ class Held(NamedTuple):
     unknown: tuple[NoteUnknown, ...] = ()
     assumptions: tuple[NoteAssumption, ...] = ()
     observations: tuple[Observation, ...] = ()
+    capacity: tuple[tuple[str, int], ...] | None = None  # (resource, count) that the kubelet may give away

@@ -122,6 +122,7 @@ MODULES: dict[str, str] = {
     "GT420": "pods.rejected_by_kubelet",
     "GT421": "pods.gpus_lost_to_fragmentation",
     "GT422": "pods.fake_node",
+    "GT423": "pods.fake_pool_differs",
     "GT501": "jobs.tensor_group_crosses_sockets",
     "GT502": "jobs.set_leaves_nvlink_island",
     "GT503": "jobs.shared_uplink",
