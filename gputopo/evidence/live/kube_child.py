@@ -185,7 +185,7 @@ class _Server:
         if left <= 0:
             raise Trouble(SILENT, "")
         headers = {"Accept": "application/json", "User-Agent": "gputopo"}
-        settings: dict[str, Any] = self._configuration.auth_settings()
+        settings: Any = self._configuration.auth_settings()
         for setting in settings.values():
             if setting.get("in") == "header" and setting.get("value"):
                 headers[setting["key"]] = setting["value"]

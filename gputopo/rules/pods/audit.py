@@ -7,6 +7,7 @@ is free, a warning while only an empty node has one, and information where no be
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -58,8 +59,9 @@ class Audit:
     def units(self) -> tuple[Unit, ...]:
         """Containers that hold GPUs, then jobs of several pods. Of a pod's init containers, whose GPUs its app
         containers take over, none."""
+        alone = _alone(self.held)
         found = [
-            Unit(_short(one, self.held), one.placed, (one,))
+            Unit(_short(one, alone), one.placed, (one,))
             for one in self.held.containers
             if one.kind != INIT and one.given and one.placed.gpus != () and any(each.is_gpu for each in one.devices)
         ]
@@ -152,13 +154,19 @@ def split(gpus: Sequence[str], audit: Audit, attribute: str = "packages") -> str
     return " | ".join(" ".join(part) for part in parts.values())
 
 
-def _short(one: Container, held: Held) -> str:
+def _alone(held: Held) -> Counter[tuple[str | None, ...]]:
+    """Of each pod, how many of its containers hold GPUs; init containers do not count."""
+    return Counter(
+        _pod_of(one) for one in held.containers if one.kind != INIT and any(each.is_gpu for each in one.devices)
+    )
+
+
+def _pod_of(one: Container) -> tuple[str | None, ...]:
+    return (one.uid, one.namespace, one.pod)
+
+
+def _short(one: Container, holding: Counter[tuple[str | None, ...]]) -> str:
     """The pod, where the container is the only one of it that holds GPUs."""
-    mine = [
-        other for other in held.containers
-        if (other.uid, other.namespace, other.pod) == (one.uid, one.namespace, one.pod)
-        and other.kind != INIT and any(each.is_gpu for each in other.devices)
-    ]  # fmt: skip
-    if len(mine) == 1 and (one.pod or one.uid):
+    if holding[_pod_of(one)] == 1 and (one.pod or one.uid):
         return f"{one.namespace or '?'}/{one.pod}" if one.pod else f"pod {one.uid}"
     return one.title
