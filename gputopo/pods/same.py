@@ -107,18 +107,17 @@ def _join_by_devices(rows: dict[tuple[PodKey, str], list[Said]], names: _PodName
     """Rows known by name only, with rows known by UID only, where the match is the only one."""
     named = [key for key in rows if key[0] and key[0][0] == "name"]
     numbered = [key for key in rows if key[0] and key[0][0] == "uid" and names.name(key[0])[1] is None]
-    found: list[tuple[tuple[PodKey, str], tuple[PodKey, str]]] = []
+    found: dict[tuple[PodKey, str], tuple[PodKey, str]] = {}
+    taken: set[tuple[PodKey, str]] = set()
     for wanted in (True, False):  # with the same devices; else the only one of this name on both sides
-        for key in named:
-            if any(key == one for one, _ in found):
-                continue
-            taken = {other for _, other in found}
-            fits = [one for one in numbered if one not in taken and one[1] == key[1] and _alike(rows, key, one, wanted)]
-            rivals = [one for one in named if one[1] == key[1] and fits and _alike(rows, one, fits[0], wanted)]
-            if len(fits) == 1 and len(rivals) == 1:
-                found.append((key, fits[0]))
+        fitting, rivals = _by_look(rows, numbered, wanted), _by_look(rows, named, wanted)
+        for look, keys in rivals.items():
+            fits = [one for one in fitting.get(look, ()) if one not in taken]
+            if len(fits) == len(keys) == 1 and keys[0] not in found:
+                found[keys[0]] = fits[0]
+                taken.add(fits[0])
     notes = []
-    for key, other in found:
+    for key, other in found.items():
         namespace, name, _ = names.name(key[0])
         names.learn(namespace, name, other[0][1])
         text = f"pod {other[0][1]} is {namespace or '?'}/{name}: its container {key[1]} holds the same devices"
@@ -131,13 +130,16 @@ def _join_by_devices(rows: dict[tuple[PodKey, str], list[Said]], names: _PodName
     return notes
 
 
-def _alike(
-    rows: dict[tuple[PodKey, str], list[Said]], one: tuple[PodKey, str], other: tuple[PodKey, str], same_devices: bool
-) -> bool:  # fmt: skip
-    first, second = _ids(rows[one]), _ids(rows[other])
-    if first is None or second is None:
-        return False
-    return first == second if same_devices else first[0] == second[0]
+def _by_look(
+    rows: dict[tuple[PodKey, str], list[Said]], keys: Iterable[tuple[PodKey, str]], same_devices: bool
+) -> dict[tuple[str, object], list[tuple[PodKey, str]]]:  # fmt: skip
+    """Rows with devices, by the container's name and its devices, or only their resources."""
+    found: dict[tuple[str, object], list[tuple[PodKey, str]]] = {}
+    for key in keys:
+        ids = _ids(rows[key])
+        if ids is not None:
+            found.setdefault((key[1], ids if same_devices else ids[0]), []).append(key)
+    return found
 
 
 def _ids(said: Iterable[Said]) -> tuple[frozenset[str], frozenset[str]] | None:
