@@ -16,7 +16,7 @@ from gputopo.pods.spoken import Spoken
 from gputopo.rules.pods.audit import Audit
 from gputopo.rules.pods.repair import plan
 from gputopo.rules.pods.replayed import given
-from gputopo.topology.node import NodeTopology, Source
+from gputopo.topology.node import Gpu, NodeTopology, NoteAssumption, Source
 
 if TYPE_CHECKING:
     from gputopo.parsers.unreadable import Unreadable
@@ -158,8 +158,8 @@ def _by_node(
     if only is not None:
         nodes = [node for node in nodes if node.name in (only, None)] if len(nodes) > 1 else nodes
     if len(named) <= 1 and len(nodes) <= 1:
-        node = nodes[0] if nodes and not any(one.records.fake for one in spoken) else NodeTopology()
-        return [(node, list(spoken), named[0] if named else None)]
+        name = named[0] if named else None
+        return [(_topology(nodes[0] if nodes else None, spoken, name), list(spoken), name)]
     if any(not one.records.node for one in spoken):
         raise GputopoError(
             f"which of {max(len(named), len(nodes))} nodes these files are of is not said",
@@ -181,10 +181,14 @@ def _by_node(
     ]  # fmt: skip
 
 
-def _topology(node: NodeTopology | None, spoken: Sequence[Spoken], name: str) -> NodeTopology:
-    if node is None or any(one.records.fake for one in spoken):
-        return NodeTopology(name=name)
-    return node
+def _topology(node: NodeTopology | None, spoken: Sequence[Spoken], name: str | None) -> NodeTopology:
+    """Evidence of a machine is not of a fake node, whose GPUs only its ConfigMap names."""
+    if any(one.records.fake for one in spoken):
+        ids = [each.id for one in spoken for each in one.records.allocatable or () if each.space == "uuid"]
+        gpus = tuple(Gpu(f"GPU{at}", nvml_index=at, uuid=id) for at, id in enumerate(dict.fromkeys(ids)))
+        text = "the GPUs of a fake node are numbered in the order of its ConfigMap"
+        return NodeTopology(name=name, gpus=gpus, assumptions=(NoteAssumption((), text, None),) if gpus else ())
+    return node if node is not None else NodeTopology(name=name)
 
 
 def _with_a_node(spoken: Sequence[Spoken]) -> list[Spoken]:
