@@ -109,7 +109,7 @@ def _containers(
     for place, device in given.devices:
         places.setdefault(place, []).append(device)
     whole = places.pop(None, [])
-    asking = [at for at, one in enumerate((*inits, *apps)) if at >= len(inits) and _asks(one, whole)]
+    asking = [len(inits) + at for at, one in enumerate(apps) if len(apps) == 1 or _requests(one)]
     if whole and len(asking) == 1:
         places.setdefault(asking[0], []).extend(whole)
         whole = []
@@ -132,11 +132,6 @@ def _containers(
         )  # fmt: skip
     if whole:
         yield ContainerHolding(record.namespace, record.name, record.uid, devices=tuple(whole), line=record.line)
-
-
-def _asks(container: Body, devices: list[DeviceHeld]) -> bool:
-    """Whether a container can be meant by what is of its pod as a whole: it asks for any extended resource."""
-    return bool(devices) and bool(_requests(container))
 
 
 def _kind(container: Body) -> str:
