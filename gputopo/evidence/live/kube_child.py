@@ -65,7 +65,11 @@ def main(arguments: Sequence[str]) -> None:
     end = monotonic() + float(seconds) - _SPARE
     out = os.dup(1)
     os.dup2(2, 1)  # a credential plugin may print
-    asks = json.loads(asked)
+    answer(json.loads(asked), end, out)
+
+
+def answer(asks: dict[str, Any], end: float, out: int) -> None:
+    """Writes all of it. `end`: when to have come to it, by the clock that does not jump."""
     try:
         _ask(_Server(asks, end), asks, out)
     except Trouble as trouble:
@@ -196,6 +200,8 @@ class _Server:
             )  # fmt: skip
             data = response.read(_PAGE_MOST + 1, decode_content=True)
             response.release_conn()
+        except errors.NewConnectionError as error:  # a TimeoutError by its class, refusals included
+            raise Trouble(NOBODY, f"the API server cannot be reached: {_reason(error)}") from None
         except errors.TimeoutError:
             raise Trouble(SILENT, "") from None
         except errors.SSLError as error:
