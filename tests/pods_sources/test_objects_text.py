@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
 
+from gputopo.cli import run
+from gputopo.evidence import limits
 from gputopo.parsers.object_holdings import parse, parse_together, sniff
 from gputopo.parsers.object_holdings.bodies import bodies
 from gputopo.parsers.recognise_holdings import recognise
@@ -73,6 +78,55 @@ def test_words_of_another_format_inside_an_object_do_not_make_it_one() -> None:
     one["podResources"] = one["deviceIds"] = []
     one["PodDeviceEntries"] = []
     assert recognise(json.dumps(one).encode()) == ("kube-objects",)
+
+
+def test_a_list_of_every_pod_of_a_large_cluster_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """More text than a dump of one node may have."""
+    padding = {"env": [{"name": "PAD", "value": "x" * (1 << 20)}]}
+    many = [pod(f"p{at}", f"n{at % 2}", f"GPU-{at}") for at in range(34)]
+    for one in many:
+        one["spec"]["containers"][0] |= padding
+    file = tmp_path / "pods.json"
+    file.write_text(listed(*many))
+    assert file.stat().st_size > limits.TEXT_BYTES
+    assert run(["pods", str(file), "-o", "json"]) == 0
+    items = json.loads(capsys.readouterr().out)["items"]
+    assert [len(one["containers"]) for one in items] == [17, 17]
+    assert run(["inspect", str(file)]) == 2
+    assert "more than 32 MiB" in capsys.readouterr().err
+
+
+NAMES = ["\x1b[31mred\x1b[0m", "a\nb\r\tc", "<script>&\"'", "[bold]x[/]", "n" * 10_000, "\udcff\ud800", "\u202eback"]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "yaml", "prometheus", "sarif"])
+def test_names_of_strangers_are_safe_in_every_format(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    odd = [pod(name, f"node{name}", "GPU-a", f"GPU-{name}") for name in NAMES]
+    for one in odd:
+        one["spec"]["containers"][0]["name"] = one["status"]["containerStatuses"][0]["name"] = one["metadata"]["name"]
+        one["metadata"]["labels"] = {"ray.io/cluster": one["metadata"]["name"]}
+    failed = pod(NAMES[0], "n1", status={"phase": "Failed", "reason": f"OutOf{NAMES[0]}", "message": NAMES[0]})
+    (tmp_path / "pods.json").write_text(listed(*odd, {**failed, "metadata": {"name": "x"}}))
+    assert run(["pods", str(tmp_path / "pods.json"), "-o", form]) in (0, 1)
+    out = capsys.readouterr().out
+    out.encode()
+    assert not [each for each in out if each < " " and each not in "\n\t"]
+    if form == "json":
+        json.loads(out)
+
+
+def test_neither_yaml_nor_the_client_is_loaded_for_json(tmp_path: Path) -> None:
+    (tmp_path / "pods.json").write_text(listed(A, B))
+    code = (
+        "import sys; from gputopo.cli import run\n"
+        "run(['pods', sys.argv[1], '-o', 'json', '--output-file', '/dev/null'])\n"
+        "print(sorted({name.partition('.')[0] for name in sys.modules} & {'kubernetes', 'grpc', 'google', 'yaml', "
+        "'urllib3', 'asyncio', 'rich', 'psutil'}))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "pods.json")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_an_empty_list_is_an_answer() -> None:
