@@ -41,7 +41,7 @@ def expanded(call: Call, macros: frozenset[str], complain: Complain) -> Node:
         return _EXPANDERS[call.function](call)
     except _Malformed as error:
         complain(error.at, error.why)
-        return Hole(call.parts(), call.at, call.start, call.end)
+        return Hole(call.parts(), error.at, call.start, call.end)
 
 
 def _has(call: Call) -> Node:

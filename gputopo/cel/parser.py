@@ -26,12 +26,14 @@ class TooDeep(Exception):
     """The expression nests deeper than cel-go parses; nothing more can be said about it."""
 
 
-def parse(text: str, macros: frozenset[str]) -> tuple[Node, list[Fault]]:
-    """The tree, with holes where it could not be read, and the faults in text order."""
+def parse(text: str, macros: frozenset[str], escapes: bool = False) -> tuple[Node, list[Fault]]:
+    """The tree, with holes where it could not be read, and the faults in text order.
+
+    `escapes`: fields may be written in backquotes."""
     if len(text) > MOST_CODE_POINTS:
         words = f"expression code point size exceeds limit: size: {len(text)}, limit {MOST_CODE_POINTS}"
         return Hole([], NOWHERE, 0, 0), [Fault(-1, 0, words)]
-    parser = Parser(text, macros)
+    parser = Parser(text, macros, escapes)
     try:
         node = parser.whole()
     except TooDeep as error:
