@@ -38,6 +38,18 @@ class Name(Step):
         return scope.find(self.name)
 
 
+class OutermostName(Name):
+    """A name that no macro's variable hides."""
+
+    __slots__ = ()
+
+    def run(self, scope: Scope) -> Any:
+        return super().run(scope.outermost())
+
+    def resolved(self, scope: Scope) -> Any:
+        return super().resolved(scope.outermost())
+
+
 class Conditional(Step):
     """`a ? b : c`: free of cost, and so is a name or chain in a branch up to its fields."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gputopo.cel.syntax import Call, Fold, Hole, Ident, ListNode, Literal, MapNode, Node, Select
+from gputopo.cel.syntax import Call, Fold, Hole, Ident, ListNode, Literal, MapNode, Node, Select, StructNode
 
 Complain = Callable[[int, str], None]
 ACCUMULATOR = "@result"
@@ -193,7 +193,7 @@ def _opt_map(call: Call) -> Node:
 
 def _sort_by(call: Call) -> Node:
     source = _source(call)
-    if isinstance(source, (Literal, MapNode)):
+    if isinstance(source, (Literal, MapNode, StructNode, Hole)):
         why = "sortBy can only be applied to a list, identifier, comprehension, call or select expression"
         raise _Malformed(source.at, why)
     name = _variable(call, "argument is not an identifier")

@@ -81,6 +81,7 @@ def references(text: str, release: str = DEFAULT_RELEASE) -> list[Reference]:
 def _references(text: str, release: str) -> tuple[Reference, ...]:
     from gputopo.cel.program import deep_recursion
 
+    env = environment(release)
     with deep_recursion():
         node, mapped = readable(text, env.macros, env.escapes)
         walk = _Walk(mapped)
@@ -97,6 +98,7 @@ def drivers(text: str, release: str = DEFAULT_RELEASE) -> list[Driver]:
 def _of_drivers(text: str, release: str) -> tuple[Driver, ...]:
     from gputopo.cel.program import deep_recursion
 
+    env = environment(release)
     with deep_recursion():
         node, mapped = readable(text, env.macros, env.escapes)
         return tuple(_drivers(node, mapped))

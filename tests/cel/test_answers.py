@@ -27,7 +27,8 @@ def test_every_kind_of_answer_was_recorded(kind: str) -> None:
 
 def test_an_answer_of_another_kind_place_or_text_is_a_difference() -> None:
     said = {"compileError": "compilation failed: ERROR: <input>:1:3: Syntax error: x"}
-    assert dra_cel.compare(said, {"compileError": "compilation failed: ERROR: <input>:1:3: Syntax error: y"}) == []
+    assert dra_cel.compare(said, {"compileError": "compilation failed: ERROR: <input>:1:3: Syntax error: y"})
+    assert dra_cel.compare(said, {"compileError": f"{said['compileError']}\n | a b\n | ..^"}) == []
     assert dra_cel.compare(said, {"compileError": "compilation failed: ERROR: <input>:1:4: Syntax error: x"})
     assert dra_cel.compare(said, {"compileError": "compilation failed: ERROR: <input>:1:3: undefined field 'x'"})
     assert dra_cel.compare({"matches": True}, {"matches": False})
