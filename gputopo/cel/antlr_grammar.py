@@ -9,7 +9,7 @@ Source: cel-go parser/gen/CEL.g4; which decision looks at one token and which pr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Union
+from typing import NamedTuple
 
 # In the order of the token types, which is that of "expecting {...}".
 ORDER = (
@@ -110,7 +110,7 @@ class Suffixes:
     inner: int = -1
 
 
-Element = Union[Match, Ref, Maybe, Repeat, Choice, Suffixes]
+Element = Match | Ref | Maybe | Repeat | Choice | Suffixes
 
 
 class Rule(NamedTuple):

@@ -51,7 +51,7 @@ class Tree:
     """A rule that was read, or read as far as possible. `name` is that of the alternative, of the rule where none was
     chosen; `parts` what the labels of the grammar name: tokens, trees, lists of them."""
 
-    __slots__ = ("caller", "called_at", "name", "parts", "start")
+    __slots__ = ("called_at", "caller", "name", "parts", "start")
 
     def __init__(self, name: str, caller: Tree | None, called_at: int, start: Token) -> None:
         self.name, self.caller, self.called_at, self.start = name, caller, called_at, start
@@ -188,7 +188,8 @@ class AntlrParser:
 
     def _predicted(self, decision: int) -> int:
         try:
-            return self._predictor.predict(decision, self._tokens.ahead, Callers(self._callers(), self._precedences[-1]))
+            callers = Callers(self._callers(), self._precedences[-1])
+            return self._predictor.predict(decision, self._tokens.ahead, callers)
         except NoViable as error:
             raise self._no_viable(error.ahead) from None
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gputopo.cel import antlr_stacks
-from gputopo.cel.antlr_network import EPSILON, Edge, Network, network
+from gputopo.cel.antlr_network import Edge, Network, network
 from gputopo.cel.antlr_stacks import EMPTY, Stacks, merged, pushed
 from gputopo.cel.tokens import Token
 
@@ -213,9 +213,7 @@ class Predictor:
 class _Walk:
     """One closure: what can be reached without reading a token."""
 
-    def __init__(
-        self, predictor: Predictor, configs: _Configs, decision: int, precedence: int, collects: bool
-    ) -> None:
+    def __init__(self, predictor: Predictor, configs: _Configs, decision: int, precedence: int, collects: bool) -> None:
         self.predictor, self.net, self.configs = predictor, predictor.net, configs
         self.decision, self.precedence, self.collects = decision, precedence, collects
         self.rule = self.net.rules[decision] if decision in self.net.ends else ""
