@@ -41,7 +41,7 @@ def parse(text: str, macros: frozenset[str], escapes: bool = False) -> tuple[Nod
     found = sorted(parser.errors, key=lambda each: each[0])
     faults = [fault_at(text, offset, message) for offset, message in found]
     if node.deep > MOST_DEEP:
-        faults.insert(0, Fault(-1, 0, "max recursion depth exceeded"))
+        return Hole([], NOWHERE, 0, len(text)), [Fault(-1, 0, "max recursion depth exceeded"), *faults]
     return node, faults
 
 
@@ -67,7 +67,9 @@ class Parser(Calls):
         if self.kind == "<EOF>":
             return node
         operator = self.take()
-        return Hole([node, self.expression()], operator.offset, node.start, self.last_end)
+        # Side by side: in one another, they would be as deep as the text is long.
+        before = node.found if isinstance(node, Hole) else [node]
+        return Hole([*before, self.expression()], operator.offset, node.start, self.last_end)
 
     def expression(self) -> Node:
         self.enter("expression")
