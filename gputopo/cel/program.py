@@ -24,6 +24,7 @@ from gputopo.cel.parser import MOST_CODE_POINTS, parse
 from gputopo.cel.planner import PlanError, plan
 from gputopo.cel.scopes import Scope, Step
 from gputopo.cel.syntax import Fault, Node, fault_at
+from gputopo.cel.tokens import shown
 from gputopo.cel.values import Cancelled, CelError, Optional_, Refused, type_name
 
 _MOST_FAULTS = 100
@@ -221,7 +222,7 @@ def _diagnosed(text: str, env: Environment) -> list[Fault]:
     if not whole:
         from gputopo.cel.recovery import faults_behind
 
-        return faults_behind(text, env, parse(text, env.macros, env.escapes)[1])
+        return faults_behind(text, env, _syntax_faults(text, env))[:_MOST_FAULTS]
     if faults:
         return faults
     refused = _result(node, env)
@@ -229,6 +230,15 @@ def _diagnosed(text: str, env: Environment) -> list[Fault]:
         return [fault_at(text, node.at, refused)]
     plan(node, env)
     return []
+
+
+def _syntax_faults(text: str, env: Environment) -> list[Fault]:
+    """Ours, which go on further behind the first one, and that in Kubernetes' words; its own where it has another
+    place."""
+    own = parse(text, env.macros, env.escapes)[1]
+    said = [fault._replace(message=shown(fault.message)) for fault in kubernetes_faults(text, env, own)]
+    said.sort(key=lambda fault: fault[:2])
+    return [said[0], *own[1:]] if own and own[0][:2] == said[0][:2] else said
 
 
 def evaluate(

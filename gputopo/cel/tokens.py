@@ -50,7 +50,7 @@ def tokenize(text: str) -> tuple[list[Token], list[tuple[int, str]]]:
     errors: list[tuple[int, str]] = []
     for token in scan(text):
         if token.kind == UNREAD:
-            errors.append((token.offset, f"token recognition error at: '{_shown(token.text)}'"))
+            errors.append((token.offset, f"token recognition error at: '{shown(token.text)}'"))
             if len(errors) > MOST_ERRORS:
                 break
         elif token.kind != HIDDEN:
@@ -110,5 +110,6 @@ def _stopped(text: str, offset: int) -> int:
     return half.end() if half else end
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
+    """On one line."""
     return text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
