@@ -10,8 +10,9 @@
 
 from __future__ import annotations
 
-from gputopo.cel.antlr_parser import AntlrParser, Stopped
+from gputopo.cel.antlr_parser import AntlrParser
 from gputopo.cel.antlr_prediction import TooMuchWork
+from gputopo.cel.antlr_recovery import Stopped
 from gputopo.cel.antlr_visitor import Visitor
 from gputopo.cel.syntax import NOWHERE, Fault, fault_at
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gputopo.cel import literals, macros
-from gputopo.cel.antlr_parser import MOST_DEEP, Stopped, Tree
+from gputopo.cel.antlr_parser import MOST_DEEP
+from gputopo.cel.antlr_recovery import Stopped, Tree
 from gputopo.cel.syntax import (
     FIRST,
     NOWHERE,
