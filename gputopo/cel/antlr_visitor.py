@@ -186,7 +186,7 @@ class Visitor:
 
     def _literal(self, tree: Tree) -> Node:
         token, sign = tree.get("tok"), tree.get("sign")
-        if token is None:
+        if token is None or not token.kind:
             return _hole(tree.start.offset)
         text = token.text if sign is None else sign.text + token.text
         value: Any = None
