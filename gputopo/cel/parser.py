@@ -1,7 +1,8 @@
 """Parser: cel-go's grammar by recursive descent, with its error places, its nesting limits and recovery after a fault.
 
 cel-go parses with ANTLR. The first fault here is where ANTLR has it: the first token with which no
-expression can go on. What follows a fault is our own way of going on, so that later faults are found too.
+expression can go on. What follows a fault is our own way of going on, so that later faults are found too;
+what Kubernetes says of the same text, antlr_faults.py tells.
 
     >>> node, faults = parse("a == 80Gi && b = c", frozenset())
     >>> [(fault.column, fault.message) for fault in faults[:2]]
