@@ -1,7 +1,7 @@
 """Builds the Go programs of this folder over the real modules.
 
 Upstream keeps what we have to ask unexported. So a module is copied out of the module cache into
-build/conformance/, our files of PROGRAM/inside/PACKAGE are put beside its own, and the program is built over
+build/conformance/ ($GPUTOPO_BUILD/conformance/), our files of PROGRAM/inside/PACKAGE are put beside its own, and the program is built over
 that copy. Nothing of upstream is changed or kept in this repository. A program is built again only when our
 Go files change.
 """
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
-BUILD = HERE.parent / "build" / "conformance"
+BUILD = Path(os.environ.get("GPUTOPO_BUILD") or HERE.parent / "build") / "conformance"
 _STAGED = re.compile(r"(k8s\.io/\S+) => \./staging")
 _GO_MINOR = re.compile(r"^go 1\.(\d+)", re.MULTILINE)
 OLDEST_LANGUAGE = 22  # our programs range over integers
