@@ -89,14 +89,14 @@ def _read(pieces: Sequence[Piece], every_pod: bool) -> tuple[list[Spoken], list[
     said: list[tuple[Piece, Sequence[HoldingRecords]]] = []
     objects: list[Piece] = []
     for piece in pieces:
-        formats = recognise_holdings.recognise(piece.data) if piece.data is not None else ()
+        formats = recognise_holdings.recognise(piece.data, piece.where) if piece.data is not None else ()
         if piece.data is None or not formats:
             evidence.append(piece)
         elif formats == (recognise_holdings.OBJECTS,):
             objects.append(piece)
         else:
             try:
-                said.append((piece, recognise_holdings.parse(piece.data)))
+                said.append((piece, recognise_holdings.parse(piece.data, piece.where)))
             except Unreadable as error:
                 raise _unreadable(error, piece) from error
     if objects:

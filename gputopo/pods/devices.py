@@ -141,13 +141,22 @@ def _units(devices: Iterable[Device]) -> frozenset[str]:
 
 def _other_gpus(word: Word, told: Sequence[Word], title: str) -> list[Conflict]:
     """What the container was told of GPUs, where that is other GPUs."""
-    own = _gpus(word.devices)
-    different = [one for one in told if one is not word and (found := _gpus(one.devices)) and found != own]
-    if not different or not own:
+    different = [one for one in told if one is not word and _differs(one, word)]
+    if not different:
         return []
     values = [Value(_shown(word.devices), word.title)]
     values += [Value(_shown(one.devices), one.title) for one in different]
     return [Conflict((title,), "devices", values[0].value, tuple(values))]
+
+
+def _differs(told: Word, word: Word) -> bool:
+    """In the kubelet's checkpoint each plugin tells of its own resource's devices, and some tell nothing."""
+    own: Iterable[Device] = word.devices
+    if told.source.format == "kubelet-checkpoint":
+        resources = {one.resource for one in told.devices}
+        own = [one for one in own if one.resource in resources]
+    found, given = _gpus(told.devices), _gpus(own)
+    return bool(found and given) and found != given
 
 
 def _gpus(devices: Iterable[Device]) -> frozenset[str]:

@@ -14,6 +14,7 @@ from gputopo.pods.spoken import Spoken
 from gputopo.topology.node import NoteAssumption
 
 _ENDED = ("Succeeded", "Failed")
+_NOT_LISTED = "the kubelet's list of live pods has no such container"
 _MAY_BE_STALE = ("kubelet-checkpoint", "cpu-manager-state", "memory-manager-state", "dra-manager-state")
 
 
@@ -39,15 +40,22 @@ def living(
                 gone[one.uid] = "no live pod has this UID"
                 continue
             if not _is_init(one, groups):
-                gone[one.uid or "?"] = "the kubelet's list of live pods has no such container"
+                gone[one.uid or "?"] = _NOT_LISTED
                 continue
         doubtful = doubtful or (only_files and not listed)
         kept.append(one)
-    notes = [NoteAssumption((uid,), f"pod {uid} has ended and holds nothing: {why}", None) for uid, why in gone.items()]
+    notes = [NoteAssumption((uid,), f"pod {uid} {_left_out(why)}", None) for uid, why in gone.items()]
     if doubtful:
         text = "every container in the kubelet's files still runs; it may be stale: kubectl get pods, or podresources"
         notes.append(NoteAssumption((), text, None))
     return kept, notes
+
+
+def _left_out(why: str) -> str:
+    """By its UID alone a pod is not told from one whose running containers hold nothing."""
+    if why == _NOT_LISTED:
+        return f"has ended, or only its init containers held anything: {why}"
+    return f"has ended and holds nothing: {why}"
 
 
 def _has_uids(listed: Sequence[Spoken]) -> bool:
