@@ -1,9 +1,9 @@
 """Builds the Go programs of this folder over the real modules.
 
 Upstream keeps what we have to ask unexported. So a module is copied out of the module cache into
-build/conformance/ ($GPUTOPO_BUILD/conformance/), our files of PROGRAM/inside/PACKAGE are put beside its own, and the program is built over
+build/conformance/, our files of PROGRAM/inside/PACKAGE are put beside its own, and the program is built over
 that copy. Nothing of upstream is changed or kept in this repository. A program is built again only when our
-Go files change.
+Go files change. GPUTOPO_BUILD names another folder than build/, for several working trees to share.
 """
 
 from __future__ import annotations

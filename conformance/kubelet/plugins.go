@@ -122,15 +122,14 @@ func (s *serving) tell(resource string, unhealthy []string) error {
 
 // known waits until the device manager has what the plugin sent, and has written it down.
 func (s *serving) known(resource string, devices map[string]devicemanager.MadeUpDevice) error {
-	healthy := 0
-	for _, one := range devices {
+	healthy := []string{}
+	for id, one := range devices {
 		if one.Healthy == nil || *one.Healthy {
-			healthy++
+			healthy = append(healthy, id)
 		}
 	}
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		all, well := s.kubelet.devices.Known(resource)
-		if all == len(devices) && well == healthy && s.kubelet.devices.IsWritten(resource, healthy) {
+		if s.kubelet.devices.Knows(resource, len(devices), healthy) {
 			return nil
 		}
 	}

@@ -6,20 +6,23 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from conformance.pods import read
+from conformance.pods import command, read
 from conformance.pods.said import Holding, Key, Said
-from gputopo.evidence.live.podresources import Answer
 from gputopo.evidence.piece import Piece
 from gputopo.holdings import HoldingRecords
 from gputopo.parsers.podresources import ALLOCATABLE, parse_bytes
+from gputopo.pods.model import Held
 
 _K = TypeVar("_K")
 _EMPTY = Holding()
 _WHAT = {"kubelet-checkpoint": "devices", "cpu-manager-state": "cpus", "memory-manager-state": "memory"}
 
 
-def compare(said: Said, counts: Counter[str]) -> Iterator[str]:
+def compare(said: Said, counts: Counter[str], through_command: bool = False) -> Iterator[str]:
     """`counts`: how many containers and claims each of our readers was asked for."""
+    if said.refused:
+        yield f"the kubelet does not start: {said.refused}"
+        return
     pieces = read.files(said.root)  # before the socket is asked, which makes the kubelet forget pods that ended
     answer = read.socket_answer(said.root)
     if answer.pods is None or answer.allocatable is None:
@@ -31,7 +34,13 @@ def compare(said: Said, counts: Counter[str]) -> Iterator[str]:
     yield from _allocatable(said, answer.allocatable, counts)
     for piece in pieces:
         yield from _file(said, piece, counts)
-    yield from _joined(said, answer, pieces, listed, counts)
+    joined = read.table((*answer.pieces(), *pieces))
+    yield from _joined(said, joined, listed, counts)
+    if through_command:
+        counts["gputopo pods"] += 2
+        pieces = read.files(said.root)  # the kubelet has forgotten since
+        joined = read.table((*answer.pieces(), *pieces))
+        yield from command.differences(said.root, read.table(answer.pieces()), joined)
 
 
 def listed_by_name(said: Said) -> dict[tuple[str, str, str], Holding]:
@@ -92,7 +101,7 @@ def _file(said: Said, piece: Piece, counts: Counter[str]) -> Iterator[str]:
     if records.format == "dra-manager-state":
         yield from _claims(said, records, counts)
         return
-    yield from (f"{records.format}: {gap.says}" for gap in records.gaps)
+    yield from (f"{records.format}: {gap.reason}" for gap in records.gaps)
     field = _WHAT[records.format]
     expected = _only(field, {key: one for key, one in said.holdings.items() if said.pods[key[0]].active})
     found = _only(field, {(one.uid or "", one.container or ""): read.holding(one) for one in records.containers})
@@ -130,11 +139,9 @@ def _claims(said: Said, records: HoldingRecords, counts: Counter[str]) -> Iterat
 
 
 def _joined(
-    said: Said, answer: Answer, pieces: tuple[Piece, ...], listed: Mapping[tuple[str, str, str], Holding],
-    counts: Counter[str],
+    said: Said, held: Held, listed: Mapping[tuple[str, str, str], Holding], counts: Counter[str]
 ) -> Iterator[str]:  # fmt: skip
     """The node's table out of the socket's answers and the files: nothing twice, nothing of pods that ended."""
-    held = read.table((*answer.pieces(), *pieces))
     yield from (f"joined: conflict {one}" for one in held.conflicts)
     named, numbered = {}, {}
     for one in held.containers:
@@ -142,24 +149,35 @@ def _joined(
             named[one.namespace or "", one.pod, one.name or ""] = read.joined(one)
         else:
             numbered[one.uid or "", one.name or ""] = read.joined(one)
-        if one.pod and one.uid and (pod := said.pods.get(one.uid)) and (pod.namespace, pod.name) != (one.namespace, one.pod):
+        pod = said.pods.get(one.uid or "")
+        if one.pod and pod is not None and (pod.namespace, pod.name) != (one.namespace, one.pod):
             yield f"joined: {one.title} has the UID of {pod.namespace}/{pod.name}"
     init = {
         (pod.namespace, pod.name, name): said.holdings[uid, name]
         for uid, pod in said.pods.items() for name, kind in pod.kinds.items() if pod.active and kind == "init"
     }  # fmt: skip
     right = {key: _shown(one) for key, one in listed.items()}
-    own = {key: one for key, one in named.items() if key not in init}
+    own = {key: one for key, one in named.items() if key not in init and key[2]}
     yield from _differences("joined", {key: one for key, one in right.items() if one != _EMPTY}, own, counts)
-    for key, one in named.items():
-        if key in init and not _is_part(one, init[key]):
-            yield f"joined: {key} holds {one}, was given {init[key]}"
+    for key, ours in named.items():
+        if key in init and not _is_part(ours, init[key]):
+            yield f"joined: {key} holds {ours}, was given {init[key]}"
+        if not key[2]:
+            yield from _reserved(said, key, ours)
     for uid, name in numbered:
         if uid not in said.pods or said.pods[uid].kinds.get(name) != "init" or not said.pods[uid].active:
             yield f"joined: pod {uid}/{name} is shown and is none that runs"
-    ended = {subject for note in held.assumptions for subject in note.subjects if "has ended" in note.text}
+    ended = {subject for note in held.assumptions for subject in note.subjects if "has ended and" in note.text}
     for uid in ended & {uid for uid, pod in said.pods.items() if pod.active}:
         yield f"joined: pod {uid} ({said.pods[uid].name}) is said to have ended"
+
+
+def _reserved(said: Said, key: tuple[str, str, str], one: Holding) -> Iterator[str]:
+    """What is reserved to a pod, and none of its containers uses, stands beside them."""
+    pods = {uid for uid, pod in said.pods.items() if pod.active and (pod.namespace, pod.name) == key[:2]}
+    devices = {device for claim in said.claims.values() if claim.pods & pods for _, device in claim.devices}
+    if not one.claimed <= {device.rpartition("/")[0] for device in devices}:
+        yield f"joined: {key[0]}/{key[1]} is said to have {one.claimed}"
 
 
 def _shown(one: Holding) -> Holding:

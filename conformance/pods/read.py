@@ -46,10 +46,10 @@ class Get:
         import grpc
 
         self._busy = grpc.StatusCode.RESOURCE_EXHAUSTED
-        self._channel = grpc.insecure_channel(
-            f"unix:{podresources.socket_path(None, str(root))}", [("grpc.default_authority", "localhost")]
-        )
-        self._call: Any = self._channel.unary_unary("/v1.PodResourcesLister/Get")
+        address = f"unix:{podresources.socket_path(None, str(root))}"
+        channel: Any = grpc.insecure_channel(address, [("grpc.default_authority", "localhost")])
+        self._call = channel.unary_unary("/v1.PodResourcesLister/Get")
+        self.close = channel.close
 
     def __call__(self, namespace: str, name: str) -> bytes | str:
         """The answer, or the words of the refusal."""
@@ -68,9 +68,6 @@ class Get:
     def of_pod(self, namespace: str, name: str) -> dict[tuple[str, str, str], Holding] | str:
         found = self(namespace, name)
         return found if isinstance(found, str) else of_list(found, GET)
-
-    def close(self) -> None:
-        self._channel.close()
 
 
 def _text(field: int, text: str) -> bytes:

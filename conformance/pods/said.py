@@ -67,9 +67,17 @@ def said(question: Question, answer: Question) -> Said:
             )  # fmt: skip
     allocatable = expect.get("allocatable", {"cpus": "", "memory": []})
     return Said(
-        Path(expect["root"]), expect.get("start_error", ""), pods, frozenset(added), holdings,
-        frozenset(_healthy(question)), _allocatable(question), cpu_list(allocatable["cpus"]), _blocks(allocatable["memory"]), _claims(question, pods, added),
-    )  # fmt: skip
+        root=Path(expect["root"]),
+        refused=expect.get("start_error", ""),
+        pods=pods,
+        ever=frozenset(added),
+        holdings=holdings,
+        healthy=frozenset(_healthy(question)),
+        allocatable=_allocatable(question),
+        cpus=cpu_list(allocatable["cpus"]),
+        memory=_blocks(allocatable["memory"]),
+        claims=_claims(question, pods, added),
+    )
 
 
 def cpu_list(text: str) -> frozenset[int]:

@@ -16,7 +16,7 @@ GPU, MIG, NIC = "nvidia.com/gpu", "nvidia.com/mig-1g.10gb", "rdma/hca"
 
 # sockets, NUMA nodes of each, cores of each node, threads of each core
 _MACHINES = ((1, 1, 32, 2), (2, 1, 24, 2), (2, 1, 56, 2), (2, 1, 32, 1), (2, 2, 16, 2), (1, 2, 32, 2))
-_STRATEGIES = (["envvar"], ["cdi-cri"], ["envvar", "cdi-cri"], ["volume-mounts"], [])
+_STRATEGIES: tuple[list[str], ...] = (["envvar"], ["cdi-cri"], ["envvar", "cdi-cri"], ["volume-mounts"], [])
 _MEMORY = ("1Gi", "2Gi", "4Gi", "1500Mi", "16Gi")
 _NAMESPACES = ("train", "infer", "default")
 _DRIVERS = ("gpu.nvidia.com", "dra.cpu", "nic.example.com")
@@ -44,7 +44,8 @@ def _node(rng: Random, name: str) -> Question:
         "id": name, "kind": "pods",
         "machine": {
             "sockets": sockets, "numa_per_socket": per_socket, "cores_per_numa": cores, "threads": threads,
-            "mem_mib_per_numa": 262144, "distances": [[10 if a == b else 21 for b in range(nodes)] for a in range(nodes)],
+            "mem_mib_per_numa": 262144,
+            "distances": [[10 if a == b else 21 for b in range(nodes)] for a in range(nodes)],
         },
         "cpu_policy": rng.choice(("static", "static", "static", "none")), "cpu_options": {}, "reserved_cpus": "0",
         "mem_policy": rng.choice(("Static", "None")), "mem_reserved_mib_per_numa": 1024,

@@ -83,22 +83,19 @@ func (m *ManagerImpl) Register(resource string, devices map[string]MadeUpDevice,
 	m.genericDeviceUpdateCallback(klog.Background(), resource, list)
 }
 
-// Known is how many devices of a resource the manager knows, and how many of them are healthy.
-func (m *ManagerImpl) Known(resource string) (int, int) {
+// Knows is whether the manager knows so many devices of a resource and these as healthy, and has written it down.
+func (m *ManagerImpl) Knows(resource string, all int, healthy []string) bool {
+	wanted := sets.New(healthy...)
 	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	return len(m.allDevices[resource]), m.healthyDevices[resource].Len()
-}
-
-// IsWritten is whether the checkpoint has as many healthy devices of a resource: it is written after they are known.
-func (m *ManagerImpl) IsWritten(resource string, healthy int) bool {
+	known := len(m.allDevices[resource]) == all && wanted.Equal(m.healthyDevices[resource])
+	m.mutex.Unlock()
 	found, err := m.getCheckpoint()
-	if err != nil {
+	if !known || err != nil {
 		return false
 	}
 	_, registered := found.GetData()
 	ids, written := registered[resource]
-	return written && len(ids) == healthy
+	return written && wanted.Equal(sets.New(ids...))
 }
 
 // SetInUse states what is allocated, and what this pod's init containers left to be taken over.
