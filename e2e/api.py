@@ -63,7 +63,7 @@ class Api:
         return path
 
 
-_PLURALS = {"DeviceClass": "deviceclasses", "NetworkPolicy": "networkpolicies"}
+_PLURALS = {"DeviceClass": "deviceclasses"}
 
 
 def collection(one: Object) -> str:

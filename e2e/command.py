@@ -30,10 +30,20 @@ class Done(NamedTuple):
         return list(document["items"]) if document["kind"].endswith("List") else [document]
 
 
-def run(kubeconfig: Path, arguments: tuple[str, ...] = PODS) -> Done:
-    """Of the user of a kubeconfig; nothing of this machine's own Kubernetes is seen."""
+def asked(kubeconfig: Path) -> Done:
+    """All pods, asked for by the user of a kubeconfig."""
+    return _run((*PODS, "--kubeconfig", str(kubeconfig)))
+
+
+def read(file: Path) -> Done:
+    """What was saved of them."""
+    return _run(("pods", str(file), "-o", "json"))
+
+
+def _run(arguments: tuple[str, ...]) -> Done:
+    """Nothing of this machine's own Kubernetes is seen."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("KUBE", "GPUTOPO_"))}
-    command = [sys.executable, "-P", "-m", "gputopo", *arguments, "--kubeconfig", str(kubeconfig), f"--timeout={_WAIT}"]
+    command = [sys.executable, "-P", "-m", "gputopo", *arguments, f"--timeout={_WAIT}"]
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         started = time.monotonic()
         process = subprocess.Popen(command, stdout=output, stderr=errors, stdin=subprocess.DEVNULL, env=environment)

@@ -21,13 +21,14 @@ _NUMBERS = uuid.UUID("6f1d7c1e-0000-4000-8000-000000000000")
 
 
 class PodOf(NamedTuple):
-    """A pod, its state, and by container the UUIDs of its GPUs."""
+    """A pod, its state, the UUIDs of its GPUs, and those by the CDI names that its kubelet gives."""
 
     body: Object
     status: Object
     claim: Object | None
     allocation: Object | None
     gpus: tuple[str, ...]
+    names: dict[str, str]
 
     @property
     def key(self) -> tuple[str, str]:
@@ -104,13 +105,14 @@ def _pod(name: str, namespace: str, node: str, own: tuple[str, ...], places: lis
     resources: Object = {"limits": {"cpu": "8", "memory": "64Gi"}, "requests": {"cpu": "8", "memory": "64Gi"}}
     spec: Object = {"nodeName": node, "tolerations": [{"operator": "Exists"}]}
     claim = allocation = None
+    names: dict[str, str] = {}
     held: Object = {"name": GPU, "resources": [{"resourceID": one, "health": "Healthy"} for one in own]}
     if by_claim:
         resources["claims"] = [{"name": "gpus"}]
         spec["resourceClaims"] = [{"name": "gpus", "resourceClaimName": f"{name}-gpus"}]
         claim, allocation = _claim(f"{name}-gpus", namespace, node, places)
-        named = [f"k8s.{DRIVER}/claim={CLAIM_UID}-gpu-{at}" for at in places]
-        held = {"name": "claim:gpus", "resources": [{"resourceID": one, "health": "Healthy"} for one in named]}
+        names = {f"k8s.{DRIVER}/claim={CLAIM_UID}-gpu-{at}": one for at, one in zip(places, own)}
+        held = {"name": "claim:gpus", "resources": [{"resourceID": one, "health": "Healthy"} for one in names]}
     elif own:
         resources["limits"][GPU] = resources["requests"][GPU] = str(len(own))
     spec["containers"] = [
@@ -132,7 +134,7 @@ def _pod(name: str, namespace: str, node: str, own: tuple[str, ...], places: lis
             _container_status("main", name, held if own else None), _container_status("sidecar", name),
         ],
     }  # fmt: skip
-    return PodOf(body, status, claim, allocation, own)
+    return PodOf(body, status, claim, allocation, own, names)
 
 
 def _container(name: str, resources: Object) -> Object:

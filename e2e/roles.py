@@ -20,6 +20,7 @@ class Permission(NamedTuple):
     group: str
     resource: str  # or a path of the server: /version
     verb: str
+    namespace: str = ""  # of a Role
 
     @property
     def rule(self) -> Object:
@@ -28,7 +29,8 @@ class Permission(NamedTuple):
         return {"apiGroups": [self.group], "resources": [self.resource], "verbs": [self.verb]}
 
     def __str__(self) -> str:
-        return f"{self.verb} {self.resource}" + (f".{self.group}" if self.group else "")
+        group, where = f".{self.group}" if self.group else "", f" in {self.namespace}" if self.namespace else ""
+        return f"{self.verb} {self.resource}{group}{where}"
 
 
 class Role(NamedTuple):
@@ -69,16 +71,16 @@ def apply(api: Api, objects: list[Object]) -> tuple[Account, list[Role]]:
                 raise
     for one in sorted(objects, key=lambda one: one["kind"] != "Namespace"):
         api.create(one)
-    found = [Role(one, tuple(_permissions(one["rules"]))) for one in roles]
+    found = [Role(one, tuple(_permissions(one["rules"], one["metadata"].get("namespace", "")))) for one in roles]
     return Account(account["namespace"], account["name"]), found
 
 
-def _permissions(rules: list[Object]) -> Iterator[Permission]:
+def _permissions(rules: list[Object], namespace: str) -> Iterator[Permission]:
     for rule in rules:
         for verb in rule["verbs"]:
             yield from (Permission("", path, verb) for path in rule.get("nonResourceURLs", ()))
             for group in rule.get("apiGroups", ()):
-                yield from (Permission(group, resource, verb) for resource in rule.get("resources", ()))
+                yield from (Permission(group, resource, verb, namespace) for resource in rule.get("resources", ()))
 
 
 def token(api: Api, account: Account) -> str:
@@ -97,11 +99,11 @@ def grant(api: Api, account: Account, role: Role, without: Permission | None) ->
 
 
 def _wait(api: Api, account: Account, permission: Permission, allowed: bool) -> None:
-    group, resource, verb = permission
+    group, resource, verb, namespace = permission
     attributes: Object = (
         {"nonResourceAttributes": {"path": resource, "verb": verb}}
         if resource.startswith("/")
-        else {"resourceAttributes": {"group": group, "resource": resource, "verb": verb}}
+        else {"resourceAttributes": {"group": group, "resource": resource, "verb": verb, "namespace": namespace}}
     )
     groups = ["system:serviceaccounts", f"system:serviceaccounts:{account.namespace}", "system:authenticated"]
     review = {

@@ -9,6 +9,8 @@ for instance without Go. `--only serve` loads the cluster and leaves it until Ct
 from __future__ import annotations
 
 import argparse
+import json
+import re
 import sys
 import tempfile
 import time
@@ -16,12 +18,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from conformance.gobuild import BuildError
-from e2e import answer, build, command, load, objects, roles, servers
+from e2e import answer, beside, build, command, load, objects, roles, servers
 from e2e.api import Api, Refused
 
 NODES = 50  # with ten pods each
 MOST_SECONDS, MOST_BYTES = 5.0, 300_000_000
 _MB = 1_000_000
+_DRA = "/apis/resource.k8s.io/v1"
+_LISTS = ("/api/v1/nodes", "/api/v1/pods", f"{_DRA}/resourceclaims", f"{_DRA}/resourceslices",
+          "/api/v1/namespaces/gpu-operator/configmaps")  # fmt: skip
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -49,7 +54,8 @@ def _all(options: argparse.Namespace, executables: build.Servers, folder: Path) 
     with servers.cluster(executables, folder) as api:
         ready = time.monotonic()
         made = objects.cluster(options.nodes)
-        load.load(api, made)
+        made = made._replace(names=made.names | load.load(api, made))
+        beside.load(api, made.nodes[0]["metadata"]["name"])
         claims = sum(one.claim is not None for one in made.pods)
         say(f"kube-apiserver {options.release} ready in {ready - started:.1f} s; {len(made.nodes)} nodes, "
             f"{len(made.pods)} pods, {claims} claims, {len(made.slices)} slices loaded in "
@@ -59,7 +65,7 @@ def _all(options: argparse.Namespace, executables: build.Servers, folder: Path) 
             say(f"gputopo pods --kube -A --kubeconfig {kubeconfig}   (Ctrl-C ends the servers)")
             while True:
                 time.sleep(3600)
-        failures = [] if options.only == "rbac" else list(audit(kubeconfig, made))
+        failures = [] if options.only == "rbac" else [*audit(kubeconfig, made), *saved(api, folder, made)]
         if options.only != "audit":
             failures += permissions(api, folder, made, options.rbac)
     for one in failures:
@@ -73,8 +79,8 @@ def say(text: str) -> None:
 
 def audit(kubeconfig: Path, made: objects.Cluster) -> Iterator[str]:
     """What is wrong with the list of all pods, as the administrator. The second run counts: the first fills caches."""
-    command.run(kubeconfig)
-    done = command.run(kubeconfig)
+    command.asked(kubeconfig)
+    done = command.asked(kubeconfig)
     say(f"gputopo {' '.join(command.PODS)}: exit {done.status}, {done.wall:.1f} s (limit {MOST_SECONDS:g}), "
         f"{done.cpu:.1f} s of CPU, {done.peak / _MB:.0f} MB (limit {MOST_BYTES / _MB:.0f})")  # fmt: skip
     if done.status > 1:
@@ -90,13 +96,27 @@ def audit(kubeconfig: Path, made: objects.Cluster) -> Iterator[str]:
     yield from different[:10]
 
 
+def saved(api: Api, folder: Path, made: objects.Cluster) -> Iterator[str]:
+    """What is wrong with the same objects out of a file, as kubectl saves them."""
+    file = folder / "objects.json"
+    items = [item for path in _LISTS for item in load.listed(api, path)]
+    file.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}), encoding="utf-8")
+    done = command.read(file)
+    say(f"the same out of a file of {file.stat().st_size / _MB:.0f} MB: exit {done.status}, {done.cpu:.1f} s of CPU, "
+        f"{done.peak / _MB:.0f} MB")  # fmt: skip
+    if done.status > 1:
+        yield f"gputopo pods FILE: exit {done.status}: {first_line(done.errors)}"
+    else:
+        yield from list(answer.wrong(done.items, made))[:10]
+
+
 def permissions(api: Api, folder: Path, made: objects.Cluster, file: Path) -> Iterator[str]:
     """Whether the role is enough, and whether every permission of it is needed."""
     account, found = roles.apply(api, roles.read(file))
     kubeconfig = api.kubeconfig(folder / "account.kubeconfig", roles.token(api, account))
     for role in found:
         roles.grant(api, account, role, without=None)
-    whole = command.run(kubeconfig)
+    whole = command.asked(kubeconfig)
     if whole.status > 1 or list(answer.wrong(whole.items, made)):
         yield f"with {file.name}: exit {whole.status}: {first_line(whole.errors) or 'another answer'}"
         return
@@ -104,7 +124,7 @@ def permissions(api: Api, folder: Path, made: objects.Cluster, file: Path) -> It
     for role in found:
         for permission in role.permissions:
             roles.grant(api, account, role, without=permission)
-            done = command.run(kubeconfig)
+            done = command.asked(kubeconfig)
             named = _names(done, permission)
             say(f"without {permission}: exit {done.status}: {first_line(named) or 'not named'}")
             if not named:
@@ -113,10 +133,9 @@ def permissions(api: Api, folder: Path, made: objects.Cluster, file: Path) -> It
 
 
 def _names(done: command.Done, permission: roles.Permission) -> str:
-    """The line that says which permission is missing; as an error, or as what the answer does not know without it."""
-    lines = [*done.errors.splitlines(), *(line for line in done.output.splitlines() if "list" in line or "get" in line)]
-    wanted = (permission.verb, permission.resource)
-    return next((line for line in lines if all(word in line for word in wanted)), "")
+    """The line that says which permission is missing: an error, or what the answer does not know without it."""
+    wanted = {permission.verb, permission.resource}
+    return next((line for line in done.errors.splitlines() if wanted <= set(re.findall(r"[\w/]+", line))), "")
 
 
 def first_line(text: str) -> str:
