@@ -24,6 +24,14 @@ class Done(NamedTuple):
     peak: int  # bytes of the largest of them
 
     @property
+    def trouble(self) -> str:
+        """Why there is no answer; a traceback exits with 1, as findings do."""
+        if self.status <= 1 and self.output.startswith("{"):
+            return ""
+        lines = self.errors.strip().splitlines() or [""]
+        return f"exit {self.status}: {lines[-1 if lines[0].startswith('Traceback') else 0].strip()[:200]}"
+
+    @property
     def items(self) -> list[dict[str, Any]]:
         """The audits of its nodes."""
         document = json.loads(self.output)

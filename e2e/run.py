@@ -83,8 +83,8 @@ def audit(kubeconfig: Path, made: objects.Cluster) -> Iterator[str]:
     done = command.asked(kubeconfig)
     say(f"gputopo {' '.join(command.PODS)}: exit {done.status}, {done.wall:.1f} s (limit {MOST_SECONDS:g}), "
         f"{done.cpu:.1f} s of CPU, {done.peak / _MB:.0f} MB (limit {MOST_BYTES / _MB:.0f})")  # fmt: skip
-    if done.status > 1:
-        yield f"gputopo pods: exit {done.status}: {first_line(done.errors)}"
+    if done.trouble:
+        yield f"gputopo pods: {done.trouble}"
         return
     if done.wall > MOST_SECONDS:
         yield f"{done.wall:.1f} s is more than {MOST_SECONDS:g}"
@@ -104,8 +104,8 @@ def saved(api: Api, folder: Path, made: objects.Cluster) -> Iterator[str]:
     done = command.read(file)
     say(f"the same out of a file of {file.stat().st_size / _MB:.0f} MB: exit {done.status}, {done.cpu:.1f} s of CPU, "
         f"{done.peak / _MB:.0f} MB")  # fmt: skip
-    if done.status > 1:
-        yield f"gputopo pods FILE: exit {done.status}: {first_line(done.errors)}"
+    if done.trouble:
+        yield f"gputopo pods FILE: {done.trouble}"
     else:
         yield from list(answer.wrong(done.items, made))[:10]
 
@@ -117,8 +117,8 @@ def permissions(api: Api, folder: Path, made: objects.Cluster, file: Path) -> It
     for role in found:
         roles.grant(api, account, role, without=None)
     whole = command.asked(kubeconfig)
-    if whole.status > 1 or list(answer.wrong(whole.items, made)):
-        yield f"with {file.name}: exit {whole.status}: {first_line(whole.errors) or 'another answer'}"
+    if whole.trouble or list(answer.wrong(whole.items, made)):
+        yield f"with {file.name}: {whole.trouble or 'another answer'}"
         return
     say(f"the role of {file.name} is enough for {account.user}: the same answer")
     for role in found:

@@ -25,8 +25,8 @@ def differences(root: Path, listed: Held, joined: Held) -> Iterator[str]:
     ):
         command = [sys.executable, "-P", "-m", "gputopo", "pods", option, value, "-o", "json"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=_WAIT)
-        if done.returncode > 1:
-            yield f"gputopo pods {option}: exit {done.returncode}: {done.stderr.strip()[:300]}"
+        if done.returncode > 1 or not done.stdout.startswith("{"):  # a traceback exits with 1, too
+            yield f"gputopo pods {option}: exit {done.returncode}: {done.stderr.strip()[-300:]}"
             continue
         document = json.loads(done.stdout)
         if {_of_document(one) for one in document["containers"]} != _of(right):
