@@ -13,10 +13,9 @@ from tests.test_live import CONTAINER, HANGS, HGX, HOST, gputopo, made_root, nee
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if standin.compiler() is None:
-        pytest.skip(standin.NO_COMPILER)
-    return standin.build(tmp_path_factory.mktemp("driver"))
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A host, to be read only."""
+    return made_root(tmp_path_factory.mktemp("host"), HOST)
 
 
 def rebind(root: Path, pci: str, driver: str | None) -> None:
@@ -37,9 +36,8 @@ def rules(document: Any) -> dict[str, str]:
 
 @needs_compiler
 def test_with_the_usual_timeout_a_driver_that_hangs_is_answered_within_twelve_seconds(
-    library: Path, tmp_path: Path
+    root: Path, library: Path, tmp_path: Path
 ) -> None:
-    root = made_root(tmp_path / "root", HOST)
     environment = standin.environment(library, standin.answers(HGX) | HANGS, tmp_path)
     run = gputopo("--root", str(root), "-o", "json", environment=environment)
     assert run.seconds < 12
@@ -111,8 +109,7 @@ def test_where_nvidia_smi_topo_fails_the_node_is_answered_and_the_device_named(t
         "",
     ],
 )
-def test_the_library_is_found_where_drivers_put_it(place: str, library: Path, tmp_path: Path) -> None:
-    root = made_root(tmp_path / "root", HOST)
+def test_the_library_is_found_where_drivers_put_it(place: str, root: Path, library: Path, tmp_path: Path) -> None:
     folder = tmp_path / "host" / place
     folder.mkdir(parents=True)
     (folder / "libnvidia-ml.so.1").write_bytes(library.read_bytes())
