@@ -12,7 +12,7 @@ from tests.machines import MACHINES, Spelled, spellings
 
 @pytest.fixture(scope="session")
 def spelled(tmp_path_factory: pytest.TempPathFactory) -> Spelled:
-    """Every spelling of a machine, to be read only: a sysfs root is thousands of files. Who changes one writes its own."""
+    """Every spelling of a machine, to be read only: a sysfs root is thousands of files."""
     folder = tmp_path_factory.mktemp("machines")
     return cache(lambda name: spellings(MACHINES[name], folder / name))
 
