@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -40,6 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
         if options.only in (None, "rbac") and not options.rbac.is_file():
             raise BuildError(f"there is no {options.rbac}")
         executables = build.build(options.release)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # the servers end also when this is ended
         with tempfile.TemporaryDirectory(prefix="gputopo-e2e-") as folder:
             return int(not _all(options, executables, Path(folder)))
     except (BuildError, Refused, TimeoutError, ValueError) as error:
