@@ -6,6 +6,7 @@
     graphs(machine, expired) -> Graphs                        ring, tree, NVLS by NCCL's own search; its bound when cut
     all_reduce(graphs) -> (Estimate, …)                       NCCL's own model: bus GB/s and latency
     ring_bound(field, places) -> Bound                        what a ring cannot exceed, without a search: to rank sets
+    rates(node, GPU ids) -> SetRates                          expected (published, else the model) and ceiling
 
 A file is a `NcclElement` (`NodeRecords.nccl`), a node a `NodeTopology`; `Machine.assumptions` says what neither told.
 `Settings` has the version and what the environment tells NCCL: P2P off is `Settings(p2p_level=PathType.LOC)`. All GB/s
@@ -37,16 +38,18 @@ from gputopo.nccl.graphs_of import graphs_of as graphs
 from gputopo.nccl.hops import Field, field_of
 from gputopo.nccl.machines import Machine, Refused, Way, Ways, machine_of, subset
 from gputopo.nccl.machines import ways as paths
-from gputopo.nccl.of_node import file_of
+from gputopo.nccl.of_node import machine_of_node
 from gputopo.nccl.path_types import PathType
+from gputopo.nccl.set_rates import SetRates, rates
 from gputopo.nccl.settings import DEFAULTS, Settings
 from gputopo.nccl.tuning import Estimate
 from gputopo.nccl.tuning import estimates as all_reduce
 from gputopo.records import NcclElement
 from gputopo.topology.node import NodeTopology
 
-__all__ = ["Bound", "Estimate", "Field", "Graph", "Graphs", "Machine", "PathType", "Pattern", "Refused", "Settings",
-           "Way", "Ways", "all_reduce", "field_of", "graphs", "machine", "paths", "ring_bound", "subset"]  # fmt: skip
+__all__ = ["Bound", "Estimate", "Field", "Graph", "Graphs", "Machine", "PathType", "Pattern", "Refused", "SetRates",
+           "Settings", "Way", "Ways", "all_reduce", "field_of", "graphs", "machine", "paths", "rates", "ring_bound",
+           "subset"]  # fmt: skip
 
 
 def machine(
@@ -62,11 +65,4 @@ def machine(
     """
     if isinstance(source, NcclElement):
         return machine_of(source, settings, sm=sm, gpus=gpus)
-    if not source.gpus:
-        return Refused("the node has no GPU", None, 3)
-    foreign = [gpu.id for gpu in source.gpus if gpu.vendor not in (None, "nvidia")]
-    if foreign:
-        return Refused(f"{', '.join(foreign[:4])} no GPU of NVIDIA", None, 3)
-    file = file_of(source)
-    chosen = None if gpus is None else [file.busids[gpu] for gpu in gpus if gpu in file.busids]
-    return machine_of(file.system, settings, gpus=chosen, said=file.assumptions, is_file=False, names=file.busids)
+    return machine_of_node(source, settings, gpus)

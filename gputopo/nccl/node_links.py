@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gputopo.nccl.chips import capability
 from gputopo.records import NcclElement
 from gputopo.topology.node import Gpu, NodeTopology, Pcie
 from gputopo.topology.nvlink_ends import nvlink_ends
@@ -14,17 +15,14 @@ _HIDDEN = "fffffff:ffff:ff"
 _GENERATION = ((90, 5), (80, 4), (0, 3))
 # The fewest NVLinks that say what it is: Hopper and Blackwell have 18, Ampere 12, Volta 6, a bridge of GA102 4.
 _BY_LINKS = ((13, 90), (7, 80), (5, 70), (3, 86), (0, 80))
-_ARCHITECTURES = {"Pascal": 60, "Volta": 70, "Turing": 75, "Ampere": 80, "Ada Lovelace": 89, "Hopper": 90,
-                  "Blackwell": 100}  # fmt: skip
 
 
 def sm_of(gpu: Gpu, said: dict[str, None]) -> int:
-    major, dot, minor = (gpu.compute_capability or "").partition(".")
-    if dot and major.isdecimal() and minor.isdecimal() and len(major) < 4 and len(minor) < 3:
-        return int(major) * 10 + int(minor)
-    if gpu.architecture in _ARCHITECTURES:
-        said["compute capability taken from the architecture"] = None
-        return _ARCHITECTURES[gpu.architecture]
+    known = capability(gpu)
+    if known is not None:
+        if known.basis != "printed":
+            said[f"compute capability taken from the {known.basis}"] = None
+        return known.sm
     links = (gpu.nvlinks.active if gpu.nvlinks is not None else None) or 0
     sm = next(level for fewest, level in _BY_LINKS if links >= fewest)
     said[f"compute capability taken as {sm / 10} (not in the evidence; {links or 'no'} NVLinks)"] = None

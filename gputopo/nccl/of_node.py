@@ -6,10 +6,13 @@ ultrametric, so sets of devices nearer than a level are nested). An NVML index i
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
+from gputopo.nccl.machines import Machine, Refused, machine_of
 from gputopo.nccl.node_links import c2c_row, nvlink_rows, pcie_of, sm_of
 from gputopo.nccl.node_places import Place, places_of
+from gputopo.nccl.settings import DEFAULTS, Settings
 from gputopo.records import NcclElement
 from gputopo.topology.node import Gpu, Nic, NodeTopology
 
@@ -21,6 +24,20 @@ class OfNode(NamedTuple):
     system: NcclElement
     busids: dict[str, str]  # GPU id → its bus id in the file; made up where the node has none
     assumptions: tuple[str, ...]
+
+
+def machine_of_node(
+    node: NodeTopology, settings: Settings = DEFAULTS, gpus: Collection[str] | None = None
+) -> Machine | Refused:  # fmt: skip
+    """`gpus`: ids of the node, `None` all."""
+    if not node.gpus:
+        return Refused("the node has no GPU", None, 3)
+    foreign = [gpu.id for gpu in node.gpus if gpu.vendor not in (None, "nvidia")]
+    if foreign:
+        return Refused(f"{', '.join(foreign[:4])} no GPU of NVIDIA", None, 3)
+    file = file_of(node)
+    chosen = None if gpus is None else [file.busids[gpu] for gpu in gpus if gpu in file.busids]
+    return machine_of(file.system, settings, gpus=chosen, said=file.assumptions, is_file=False, names=file.busids)
 
 
 def file_of(node: NodeTopology) -> OfNode:

@@ -8,6 +8,7 @@ from gputopo.parsers.nccl_xml import parse
 from gputopo.records import NcclElement
 
 INTEL_ICX = 'arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="106"'
+INTEL_SPR = 'arch="x86_64" vendor="GenuineIntel" familyid="6" modelid="143"'
 AMD = 'arch="x86_64" vendor="AuthenticAMD" familyid="25" modelid="1"'
 ARM = 'arch="arm64"'
 GEN3, GEN4, GEN5 = "8.0 GT/s PCIe", "16.0 GT/s PCIe", "32.0 GT/s PCIe"
