@@ -49,6 +49,7 @@ replay: $(STAMP)
 	$(BIN)/python tests/replay.py nccl-xml $(SHARED)/data/nccl/xml/index.jsonl; \
 	$(BIN)/python tests/replay.py nccl-logs $(SHARED)/data/nccl/logs/index.jsonl; \
 	$(BIN)/python tests/replay.py nccl-paths $(SHARED)/data/nccl/oracle; \
+	$(BIN)/python tests/replay.py nccl-busbw $(SHARED)/data/nccl/busbw.jsonl; \
 	$(BIN)/python tests/replay.py gpuallocator $(SHARED)/data/gpuallocator/node-*.json \
 	  $(SHARED)/data/gpuallocator/random.json $(SHARED)/data/gpuallocator/alias-*.json; \
 	$(BIN)/python tests/replay.py gpuallocator-outcomes $(SHARED)/data/gpuallocator/outcomes.json; \

@@ -25,6 +25,7 @@ DATA = {
     "nccl-xml": "data/nccl/xml/index.jsonl",
     "nccl-logs": "data/nccl/logs/index.jsonl",
     "nccl-paths": "data/nccl/oracle",
+    "nccl-busbw": "data/nccl/busbw.jsonl",
     "smi-sisters": "data/topo-dumps/other/index.jsonl",
     "public-reports": "data/public-reports/index.jsonl",
     "gpuallocator": "data/gpuallocator/random.json",

@@ -16,6 +16,7 @@ KINDS: dict[str, str] = {
     "nccl-xml": "nccl_xml",
     "nccl-logs": "nccl_logs",
     "nccl-paths": "nccl_paths",
+    "nccl-busbw": "nccl_busbw",
     "smi-sisters": "smi_sisters",
     "public-reports": "public_reports",
     "gpuallocator": "gpuallocator",
