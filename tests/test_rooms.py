@@ -35,7 +35,8 @@ MAY: dict[str, set[str]] = {
     "fleet": WORDS | {"records", "topology", "allocate", "rules"},
     "documents": WORDS | {"records", "holdings", "topology", "allocate", "pods", "jobs", "rules", "fleet"},
     "reports": WORDS
-    | {"records", "holdings", "topology", "allocate", "pods", "jobs", "rules", "fleet", "documents", "inspection"},
+    | {"records", "holdings", "topology", "allocate", "nccl", "pods", "jobs", "rules"}
+    | {"fleet", "documents", "inspection"},
     "inspection_job": WORDS
     | {"inspection", "inspection_pods", "records", "job_records", "evidence", "parsers", "topology", "allocate", "pods"}
     | {"jobs", "rules"},

@@ -48,6 +48,7 @@ def test_inspect_of_a_file_loads_nothing_slow(arguments: list[str], tmp_path: Pa
     assert status == 0
     assert "gputopo.inspection" in names
     assert names & SLOW - floor == set()
+    assert not any(name.startswith("gputopo.nccl.") for name in names), "NCCL's model is for --bandwidth"
 
 
 def test_the_slow_ones_are_not_of_typer(floor: set[str]) -> None:

@@ -33,10 +33,16 @@ def command(
     root: options.Root = None,
     driver_root: options.DriverRoot = None,
     timeout: options.Timeout = 10.0,
+    bandwidth: options.Bandwidth = False,
+    gpus: options.Gpus = None,
+    count: options.CountOfSets = None,
 ) -> int:
     """What is on this node, how is it wired, what is odd; from this node or from anything saved."""
     if merge and each:
         raise GputopoError("--merge and --each exclude one another")
+    if not bandwidth and (gpus is not None or count is not None):
+        option = "--gpus" if gpus is not None else "--count"
+        raise GputopoError(f"{option} asks for bandwidth here", option, "add --bandwidth")
     # Every option is checked before anything is read: a typo should not wait for a slow pipe.
     as_format = options.checked_format(as_format)
     assumed = options.pairs(assume, "--assume")
@@ -57,18 +63,23 @@ def command(
             open_pieces(sources, options.checked_timeout(timeout), quiet), as_format=as_format, merge=merge, each=each,
             assume=assumed, select=selected, ignore=ignored,
         )  # fmt: skip
+    cut = False
+    if bandwidth:
+        from gputopo.commands.inspect_bandwidth import with_bandwidth
+
+        inspections, cut = with_bandwidth(inspections, gpus, count, timeout)
     if form == "text":
         from gputopo.reports.style import Style
 
         if not sources:
             inspections = tuple(_headed(one, _stamp(output_file)) for one in inspections)
         style = Style(*output.place(color, output_file))
-        note = _exit_note(inspections, fail_on) if output.on_terminal(output_file) and not quiet else None
+        note = _exit_note(inspections, fail_on, cut) if output.on_terminal(output_file) and not quiet else None
         text = _text(inspections, style, matrix, verbose=verbose, quiet=quiet, exit_note=note)
     else:
         text = _document(inspections, form, provenance=verbose)
     output.write(text, output_file)
-    return int(_fails(inspections, fail_on))
+    return int(_fails(inspections, fail_on)) or (3 if cut else 0)
 
 
 def open_pieces(specs: Sequence[str], timeout: float, quiet: bool) -> tuple[Piece, ...]:
@@ -119,8 +130,10 @@ def _headed(inspection: Inspection, stamp: str) -> Inspection:
     return inspection._replace(node=inspection.node._replace(sources=shown))
 
 
-def _exit_note(inspections: Sequence[Inspection], fail_on: str) -> str:
+def _exit_note(inspections: Sequence[Inspection], fail_on: str, cut: bool) -> str:
     """The exit code and why it is that, for who sees no code at a prompt."""
+    if cut and not _fails(inspections, fail_on):
+        return "3 (--timeout ended a search: a bound stands in its place)"
     if fail_on == "never":
         return "0 (inspect reports, it does not judge; --fail-on SEVERITY does)"
     if _fails(inspections, fail_on):

@@ -78,6 +78,15 @@ Kubeconfig = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--kubeconfig", metavar="FILE", help="The kubeconfig; default KUBECONFIG or ~/.kube/config."),
 ]
+Bandwidth = Annotated[bool, typer.Option("--bandwidth", help="GB/s of pairs and sets, as NCCL's model has them.")]
+Gpus = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--gpus", metavar="SET", help="These GPUs: 0,1 or 0-3, GPU0, UUID, PCI address."),
+]
+CountOfSets = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option("-c", "--count", metavar="N", help="All sets of N GPUs, ranked and grouped by shape."),
+]
 Timeout = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", help="Every wait ends by it.", show_default=True)
 ]

@@ -112,6 +112,8 @@ def _check_ids(node: NodeTopology, prefix: str) -> None:
         _known(gpu.nearest_nvme, ids["nvme"], f"{at}.nearestNvme", "an NVMe device")
     _check_pairs(node, ids["gpus"] | ids["nics"], prefix)
     _check_islands(node, ids["gpus"], prefix)
+    for place, one in enumerate(node.sets):
+        _known(one.gpus, ids["gpus"], f"{prefix}sets[{place}].gpus", "a GPU")
 
 
 def _check_pairs(node: NodeTopology, devices: set[str], prefix: str) -> None:

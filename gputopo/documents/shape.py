@@ -2,7 +2,8 @@
 
 The only place that knows camelCase. `encode`, `decode` and the JSON schema all read these tables,
 so that what is printed is what can be read back and what is described. The keys after `assumptions`
-(`observations`), `gpudirect` and a link's `count` are additions: a document without them is read as well.
+(`observations`, `sets` of --bandwidth), `gpudirect` and a link's `count` are additions: a document without them is
+read as well.
 """
 
 from __future__ import annotations
@@ -145,6 +146,13 @@ _gpudirect = record(
     Field("gpu", text), Field("device", text), Field("kind", choice("rdma", "gds")),
     Field("verdict", choice("ready", "not", "unknown")), Field("because", text), Field("missing", many(text)),
 )  # fmt: skip
+_set = record(
+    model.SetBandwidth, "SetBandwidth",
+    Field("gpus", many(text)), Field("shape", text), Field("count", whole, "times"),
+    Field("gbps", _number, "gbytes"), Field("basis", text), Field("isBound", flag, "is_bound"),
+    Field("ceilingGBps", _number, "ceiling_gbytes"), Field("ceilingBasis", text, "ceiling_basis"),
+    Field("role", choice("asked", "ranked", "island")), Field("leaves", _groups),
+)  # fmt: skip
 _value = record(model.Value, "Value", Field("value", anything), Field("source", text))
 _conflict = record(
     model.Conflict, "Conflict",
@@ -189,6 +197,7 @@ BODY = (
     Field("unknown", many(_unknown)),
     Field("assumptions", many(_assumption)),
     Field("observations", many(_observed), absent=()),
+    Field("sets", many(_set), absent=(), terse=True),
 )
 PROVENANCE = Field("provenance", mapping(mapping(text)), absent={}, terse=True)
 

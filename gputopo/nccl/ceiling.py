@@ -45,7 +45,7 @@ def _of(wiring: SetWiring, version: Version, algorithms: Collection[str] | None)
     rates = [nvlink_wire(gpu) if links else 0.0 for gpu, links in zip(wiring.gpus, wiring.links)]
     slow = [gpu.id for gpu, rate in zip(wiring.gpus, rates) if rate is None]
     if slow:
-        return Ceiling(None, f"not known: the rate of an NVLink of {slow[0]} is not in the evidence")
+        return Ceiling(None, f"not known: the rate of an NVLink{_whose(slow, n)} is not in the evidence")
     nvlink = [links * (rate or 0.0) for links, rate in zip(wiring.links, rates)]
     if len(wiring.islands) == 1:  # NCCL goes by NVLink alone then
         what = _nvlink_words(wiring, nvlink)
@@ -62,11 +62,16 @@ def _of(wiring: SetWiring, version: Version, algorithms: Collection[str] | None)
     pcie = [pcie_wire(gpu) for gpu in wiring.gpus]
     dark = [gpu.id for gpu, rate in zip(wiring.gpus, pcie) if rate is None]
     if dark:
-        return Ceiling(None, f"not known: PCIe generation and lanes of {dark[0]} are not in the evidence")
+        return Ceiling(None, f"not known: PCIe generation and lanes{_whose(dark, n)} are not in the evidence")
     alone = [of_links + (slot or 0.0) for of_links, slot in zip(nvlink, pcie)]
     out = [sum(pcie[place] or 0.0 for place in island) for island in wiring.islands]
     ways = {"Ring": min(*alone, *out), "Tree": _reduced_by_gpus(n, alone, out)}
     return _widest(ways, _pcie_words(wiring, out), algorithms)
+
+
+def _whose(ids: Sequence[str], n: int) -> str:
+    """Nothing where it is all of the set."""
+    return "" if len(ids) == n else f" of {', '.join(ids[:4])}{' ...' if len(ids) > 4 else ''}"
 
 
 def _reduced_by_gpus(n: int, alone: Sequence[float], islands: Sequence[float]) -> float:

@@ -30,7 +30,7 @@ def wiring_of(node: NodeTopology, gpus: Sequence[str]) -> SetWiring:
     for gpu in members:
         ends = nvlink_ends(node, gpu)
         if ends is None:
-            return SetWiring(members, (), (), False, f"the NVLinks of {gpu.id} are not in the evidence")
+            return SetWiring(members, (), (), False, "where the NVLinks end is not in the evidence")
         if any(end.kind == "cpu" for end in ends):
             return SetWiring(members, (), (), False, f"{gpu.id} has NVLinks to its CPU")
         switched = sum(count for end, count in ends.items() if end.kind == "switch")

@@ -18,7 +18,7 @@ from gputopo.terms.path_level import PathLevel
 
 __all__ = ["Bridge", "Conflict", "Fabric", "Gpu", "GpuDirect", "Islands", "Link", "Mig", "Nic", "NodeTopology",
            "NoteAssumption", "NoteUnknown", "NumaNode", "NvSwitch", "Nvme", "Observed", "Package",
-           "Pair", "PairLink", "Pcie", "Source", "System", "Value", "pair_id"]  # fmt: skip
+           "Pair", "PairLink", "Pcie", "SetBandwidth", "Source", "System", "Value", "pair_id"]  # fmt: skip
 
 
 def pair_id(a: str, b: str) -> str:
@@ -210,6 +210,21 @@ class Value(NamedTuple):
     source: str
 
 
+class SetBandwidth(NamedTuple):
+    """GB/s of a set of GPUs, or of all sets that are like it; bus bandwidth of an all-reduce of large messages."""
+
+    gpus: tuple[str, ...]  # of many, the first
+    shape: str  # "sockets 2+1, NVLink islands 2+1"
+    times: int
+    gbytes: float | None  # what it should reach; `is_bound`: what it cannot exceed, since no search was made
+    basis: str
+    is_bound: bool
+    role: str  # "asked" | "ranked" | "island": what the set would reach inside of the island it leaves
+    leaves: tuple[tuple[str, ...], ...] = ()  # NVLink islands with some GPUs of the set, while others are outside
+    ceiling_gbytes: float | None = None
+    ceiling_basis: str = ""
+
+
 class Conflict(NamedTuple):
     subjects: tuple[str, ...]
     attribute: str
@@ -263,6 +278,7 @@ class NodeTopology(NamedTuple):
     unknown: tuple[NoteUnknown, ...] = ()
     assumptions: tuple[NoteAssumption, ...] = ()
     observations: tuple[Observed, ...] = ()
+    sets: tuple[SetBandwidth, ...] = ()  # where bandwidth was asked for
     provenance: dict[str, dict[str, str]] = {}  # noqa: RUF012  (never mutated)
 
     def gpu(self, id: str) -> Gpu:

@@ -146,7 +146,12 @@ def _devices(gpus: tuple[str, ...], nics: tuple[str, ...], nvme: tuple[str, ...]
         "nvme": st.tuples(nvme_kind) if nvme else st.sampled_from([None, ()]),
         "pairs": st.tuples(*(_pair(a, b) for a, b in combinations((*gpus, *nics), 2))),
         "islands": _islands(gpus),
-    }
+        "sets": many(record(
+            model.SetBandwidth, gpus=st.just(gpus), shape=text, times=whole, gbytes=maybe(number), basis=text,
+            is_bound=st.booleans(), role=st.sampled_from(["asked", "ranked", "island"]),
+            leaves=st.sampled_from([(), (gpus,)]), ceiling_gbytes=maybe(number), ceiling_basis=text,
+        )),
+    }  # fmt: skip
 
 
 @st.composite

@@ -44,6 +44,10 @@ def blocks(
         narrow = frozenset(id for one in findings if one.rule == _WIDTH_RULE for id in one.subjects)
         made += [Blank(), *wiring(node, pairs, narrow), *nvlink(node, pairs), *_gpudirect(node)]
         made += [Blank(), *in_words(node, pairs), *letters(node, pairs, matrix)]
+        if any(pair.bandwidth_gbytes is not None for pair in node.pairs):  # --bandwidth
+            from gputopo.reports.views.inspect_bandwidth import bandwidth
+
+            made += [Blank(), *bandwidth(node, pairs)]
         made += [Blank(), *notes(node, verbose=verbose), Blank()]
         if verbose:
             made += [*names_of_gpus(node), Blank()]

@@ -12,8 +12,9 @@ from gputopo.rules.wording import listed, names
 from gputopo.topology.node import Conflict, NodeTopology, pair_id
 
 _WORDS = {
-    "allowedCpus": "allowed CPUs", "cpus": "CPUs", "cpusComplete": "end of the CPU list", "device": "device name",
-    "fabric": "fabric state", "gpus": "GPUs", "links": "links", "linkLayer": "link layer",
+    "allowedCpus": "allowed CPUs", "bandwidthGBps": "bandwidth", "ceilingGBps": "wire ceiling", "cpus": "CPUs",
+    "cpusComplete": "end of the CPU list", "device": "device name", "fabric": "fabric state", "gbps": "expected GB/s",
+    "gpus": "GPUs", "links": "links", "linkLayer": "link layer",
     "memoryBytes": "memory", "memoryNumaNode": "memory's NUMA node", "name": "model",
     "nearestNics": "nearest NICs", "nearestNvme": "nearest NVMe", "nics": "NICs", "numaNodes": "NUMA node",
     "nvlinks": "NVLinks", "packages": "sockets", "parent": "bridge above", "pci": "PCI address",
