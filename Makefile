@@ -72,6 +72,7 @@ full: check conformance e2e bench
 bench: $(STAMP)
 	@$(BIN)/python bench/startup.py
 	@$(BIN)/python bench/allocate.py
+	@$(BIN)/python bench/bandwidth.py
 
 # The real code as referee: needs Go, fetches its modules. COUNT questions a mechanism, SEED to draw them again.
 conformance: $(STAMP)
