@@ -10,12 +10,12 @@ from gputopo.reports.views.words import Device, cpu_list, gibibytes, numbers
 from gputopo.terms.cpu_set import CpuSet
 from gputopo.topology.node import Gpu, NodeTopology, NumaNode
 
-_FAR = 1 << 30  # sorts what is unknown behind what is known
+FAR = 1 << 30  # sorts what is unknown behind what is known
 _KINDS = {"gpu-memory": "GPU memory", "memory": "memory without CPUs"}
 
 
 class Group(NamedTuple):
-    """Sorts by NUMA node; unknown places come last. `numa`: (`_FAR`,) where it is not known."""
+    """Sorts by NUMA node; unknown places come last. `numa`: (`FAR`,) where it is not known."""
 
     packages: tuple[str, ...]
     numa: tuple[int, ...]
@@ -27,7 +27,7 @@ def group_of(device: Device) -> Group:
     if device.numa_nodes is not None:
         return Group(packages, device.numa_nodes, "")
     cpus = str(device.cpus) if isinstance(device, Gpu) and device.cpus is not None else "~"
-    return Group(packages, (_FAR,), cpus)
+    return Group(packages, (FAR,), cpus)
 
 
 def title(node: NodeTopology, group: Group) -> Title:
@@ -55,7 +55,7 @@ def _sockets(node: NodeTopology, packages: tuple[str, ...]) -> str:
 
 
 def _numa(group: Group) -> str:
-    if group.numa == (_FAR,):
+    if group.numa == (FAR,):
         return "NUMA unknown"
     return f"NUMA {numbers(group.numa)}" if group.numa else "no NUMA node"
 
