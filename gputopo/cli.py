@@ -24,6 +24,7 @@ from gputopo.version import __version__
 # Verb → its module and what `gputopo --help` says of it. A new verb is one line here and one file.
 VERBS: dict[str, tuple[str, str]] = {
     "inspect": ("gputopo.commands.inspect", "What is on this node, how is it wired, what is odd."),
+    "draw": ("gputopo.commands.draw", "The same as a picture."),
     "allocate": ("gputopo.commands.allocate", "Which devices would this request get, and why."),
     "pods": ("gputopo.commands.pods", "What running pods hold, and whether it crosses sockets."),
     "diagnose": ("gputopo.commands.diagnose", "Why is this job slow, and what should change."),

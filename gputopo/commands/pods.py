@@ -80,7 +80,7 @@ def command(
         if socket is not None or kubelet_root is not None:
             option = "--socket" if socket is not None else "--kubelet-root"
             raise GputopoError(f"{option} is for the live node; give the files as sources instead")
-        found = audits(_pieces(sources, seconds, quiet), assumed, select=of_pods, only=node)
+        found = audits(pieces(sources, seconds, quiet), assumed, select=of_pods, only=node)
     else:
         found = _live(socket, kubelet_root, of_pods, node, seconds, quiet)
     audited = [(one, run(one, selected, ignored)) for one in found]
@@ -128,7 +128,7 @@ def _kube(
 
     if socket is not None:
         raise GputopoError("--kube and the kubelet of this node are two questions", "", "save one of the two answers")
-    pieces = _pieces(sources, timeout, quiet) if sources else ()
+    given = pieces(sources, timeout, quiet) if sources else ()
     slow = (lambda: None) if quiet else (lambda: output.say("waiting for the API server"))
     answer = kube_api.ask(asked, timeout, slow=slow)
     if answer.trouble is not None:
@@ -137,11 +137,11 @@ def _kube(
         if verbose or note.kind != kube_api.ABSENT:
             output.say(note.text)
     return audits(
-        (*pieces, *answer.pieces()), assumed, select=select, only=asked.node, every_pod=asked.every_pod
+        (*given, *answer.pieces()), assumed, select=select, only=asked.node, every_pod=asked.every_pod
     )
 
 
-def _pieces(specs: Sequence[str], timeout: float, quiet: bool) -> tuple[Piece, ...]:
+def pieces(specs: Sequence[str], timeout: float, quiet: bool) -> tuple[Piece, ...]:
     from gputopo.evidence.open import open_sources
     from gputopo.parsers import recognise_holdings
     from gputopo.parsers.recognise import why_unreadable

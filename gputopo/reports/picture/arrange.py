@@ -27,6 +27,7 @@ from gputopo.reports.picture.sizes import (
 )
 
 _ROWS = 4  # of cards above a GPU
+_ROOMS = ("package", "numa", "unknown")
 
 
 class Spot(NamedTuple):
@@ -51,16 +52,17 @@ class Frame(NamedTuple):
     head: float  # height of the head
 
 
-class _Size(NamedTuple):
+class Size(NamedTuple):
     """`kind`: card, loose (cards without a frame), box."""
 
     kind: str
     part: Box | Card | None
     width: float
     height: float
-    columns: tuple[_Size, ...] = ()  # with GPUs, side by side
-    piles: tuple[tuple[_Size, ...], ...] = ()  # without, on top of each other
-    rows: tuple[tuple[_Size, ...], ...] = ()  # of cards
+    columns: tuple[Size, ...] = ()  # with GPUs, side by side
+    piles: tuple[tuple[Size, ...], ...] = ()  # without, on top of each other, to their right
+    tops: tuple[tuple[Size, ...], ...] = ()  # without, in rows above them
+    rows: tuple[tuple[Size, ...], ...] = ()  # of cards
     lines: tuple[str, ...] = ()
     head: float = 0
 
@@ -68,7 +70,9 @@ class _Size(NamedTuple):
 class Arranger:
     """Sizes and places for one picture: all cards have one width, and one height a kind."""
 
-    def __init__(self, picture: Picture) -> None:
+    def __init__(self, picture: Picture, *, narrow: bool = False) -> None:
+        """narrow: what has no GPU stands above what has, within a switch or root complex."""
+        self._narrow = narrow
         every = list(cards(picture.rooms))
         marked = {id for one in picture.asked for id in one.gpus} | {id for one in picture.holders for id in one.devices}
         widest = max((_card_width(card) for card in every), default=CARD_LEAST)
@@ -77,18 +81,27 @@ class Arranger:
             kind: _card_height([card for card in every if card.kind == kind], marked) for kind in ("gpu", "nic", "nvme")
         }
 
-    def size(self, part: Box | Card) -> _Size:
+    def size(self, part: Box | Card) -> Size:
         if isinstance(part, Card):
-            return _Size("card", part, self.card_width, self.heights[part.kind])
-        columns, piles = self._columns(part.inside)
-        inner = _across([one.width for one in columns] + [max(one.width for one in pile) for pile in piles])
-        width = max(inner, _head_width(part)) + 2 * PAD
+            return Size("card", part, self.card_width, self.heights[part.kind])
+        columns, rest = self._columns(part.inside)
+        inner = _across([one.width for one in columns])
+        tops: tuple[tuple[Size, ...], ...] = ()
+        piles: tuple[tuple[Size, ...], ...] = ()
+        if self._narrow and columns and part.kind not in _ROOMS:
+            tops = _tops(rest, inner)
+            inner = max([inner, *(_across([one.width for one in row]) for row in tops)])
+        else:
+            piles = _piles(rest, max((one.height for one in columns), default=0.0))
+            inner = _across([one.width for one in columns] + [max(one.width for one in pile) for pile in piles])
+        width = ceil(max(inner, _head_width(part)) + 2 * PAD)
         lines = tuple(wrap(part.details, SMALL, lambda line: width - 2 * PAD))
         head = _head_height(part, len(lines))
         tallest = max([one.height for one in columns] + [_down(pile) for pile in piles], default=-PAD)
-        return _Size("box", part, width, head + tallest + PAD, columns, piles, (), lines, head)
+        tallest += sum(max(one.height for one in row) + GAP for row in tops)
+        return Size("box", part, width, head + tallest + PAD, columns, piles, tops, (), lines, head)
 
-    def place(self, size: _Size, x: float, y: float, height: float) -> tuple[list[Frame], list[Spot]]:
+    def place(self, size: Size, x: float, y: float, height: float) -> tuple[list[Frame], list[Spot]]:
         """Everything in it at its place, the whole stretched to this height."""
         if isinstance(size.part, Card):
             return [], [Spot(size.part, x, y, size.width, size.height)]
@@ -99,6 +112,14 @@ class Arranger:
             return frames, spots
         frames.append(Frame(size.part, x, y, size.width, height, size.lines, size.head))
         left, top, room = x + PAD, y + size.head, height - size.head - PAD
+        for row in size.tops:
+            for one in row:
+                more = self.place(one, left, top, one.height)
+                frames += more[0]
+                spots += more[1]
+                left += one.width + GAP
+            down = max(one.height for one in row) + GAP
+            left, top, room = x + PAD, top + down, room - down
         for column in size.columns:
             more = self.place(column, left, top, room)
             frames += more[0]
@@ -114,19 +135,19 @@ class Arranger:
             left += max(one.width for one in pile) + GAP
         return frames, spots
 
-    def _columns(self, parts: Sequence[Box | Card]) -> tuple[tuple[_Size, ...], tuple[tuple[_Size, ...], ...]]:
+    def _columns(self, parts: Sequence[Box | Card]) -> tuple[tuple[Size, ...], list[Size]]:
+        """What has GPUs, and what has none."""
         own = [part for part in parts if isinstance(part, Card)]
         inner = [part for part in parts if isinstance(part, Box)]
         with_gpus = [self.size(box) for box in inner if _has_gpus(box)]
         without = [self.size(box) for box in inner if not _has_gpus(box)]
         if any(card.kind == "gpu" for card in own):
             with_gpus.append(self._loose(own, 0))
-        tallest = max((one.height for one in with_gpus), default=0.0)
-        if own and not any(card.kind == "gpu" for card in own):
-            without.append(self._loose(own, tallest))
-        return tuple(with_gpus), _piles(without, tallest)
+        elif own:
+            without.append(self._loose(own, max((one.height for one in with_gpus), default=0.0)))
+        return tuple(with_gpus), without
 
-    def _loose(self, own: Sequence[Card], tallest: float) -> _Size:
+    def _loose(self, own: Sequence[Card], tallest: float) -> Size:
         """Cards in rows: GPUs below, all others above. `tallest`: what stands beside it."""
         gpus = [self.size(card) for card in own if card.kind == "gpu"]
         others = [self.size(card) for card in own if card.kind != "gpu"]
@@ -141,10 +162,10 @@ class Arranger:
         rows += [tuple(gpus)] if gpus else []
         width = max(_across([one.width for one in row]) for row in rows)
         height = sum(max(one.height for one in row) for row in rows) + GAP * (len(rows) - 1)
-        return _Size("loose", None, width, height, rows=tuple(rows))
+        return Size("loose", None, width, height, rows=tuple(rows))
 
 
-def _rows(size: _Size, x: float, y: float, height: float) -> list[Spot]:
+def _rows(size: Size, x: float, y: float, height: float) -> list[Spot]:
     spots = []
     top = y
     for at, row in enumerate(size.rows):
@@ -161,19 +182,31 @@ def _rows(size: _Size, x: float, y: float, height: float) -> list[Spot]:
     return spots
 
 
-def _piles(sizes: Sequence[_Size], tallest: float) -> tuple[tuple[_Size, ...], ...]:
+def _piles(sizes: Sequence[Size], tallest: float) -> tuple[tuple[Size, ...], ...]:
     """Boxes without GPUs on top of each other, as high as what stands beside them; alone about square."""
     if not sizes:
         return ()
     highest = max(one.height for one in sizes)
     total = sum(one.height + GAP for one in sizes)
     limit = max(tallest, highest) if tallest else max(highest, total / ceil(sqrt(len(sizes))))
-    piles: list[list[_Size]] = [[]]
+    piles: list[list[Size]] = [[]]
     for one in sizes:
         if piles[-1] and _down(piles[-1]) + GAP + one.height > limit:
             piles.append([])
         piles[-1].append(one)
     return tuple(tuple(pile) for pile in piles)
+
+
+def _tops(sizes: Sequence[Size], across: float) -> tuple[tuple[Size, ...], ...]:
+    """Rows of boxes, as wide as what stands below, or as the widest of them."""
+    limit = max([across, *(one.width for one in sizes)])
+    rows: list[list[Size]] = []
+    for one in sizes:
+        if rows and _across([*(other.width for other in rows[-1]), one.width]) <= limit:
+            rows[-1].append(one)
+        else:
+            rows.append([one])
+    return tuple(tuple(row) for row in rows)
 
 
 def _has_gpus(box: Box) -> bool:
@@ -184,7 +217,7 @@ def _across(widths: Sequence[float]) -> float:
     return sum(widths) + GAP * max(0, len(widths) - 1)
 
 
-def _down(pile: Sequence[_Size]) -> float:
+def _down(pile: Sequence[Size]) -> float:
     return sum(one.height for one in pile) + GAP * (len(pile) - 1)
 
 

@@ -48,6 +48,9 @@ class Cards:
             lines.insert(1, model)
         if gpu.memory_numa_node is not None:
             lines.append(f"mem NUMA {gpu.memory_numa_node}")
+        if gpu.c2c:
+            count = gpu.c2c.get("count")
+            lines.append(f"C2C x{int(count)}" if count else "C2C")
         if gpu.mig:
             lines.append(f"{len(gpu.mig)} MIG")
         near = f"NUMA {numbers(gpu.numa_nodes)}" if gpu.numa_nodes else "NUMA node unknown"

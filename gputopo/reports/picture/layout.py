@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gputopo.reports.picture.arrange import Arranger, Frame, Spot
+from gputopo.reports.picture.arrange import Arranger, Frame, Size, Spot
 from gputopo.reports.picture.captions import foot, head, pod_role
 from gputopo.reports.picture.parts import Picture
 from gputopo.reports.picture.route import above, below, to_cpu
@@ -11,12 +11,13 @@ from gputopo.reports.picture.shapes import badges_of, card_group, frame_group
 from gputopo.reports.picture.sizes import MARGIN, NARROWEST, ROOM_GAP
 
 _BETWEEN = 22.0 + 16.0  # the bar between rooms, and the lines below it
+_WIDE = 1400.0  # from here on what has no GPU is put above what has
 
 
 def layout(picture: Picture) -> Scene:
-    arranger = Arranger(picture)
-    sizes = [arranger.size(room) for room in picture.rooms]
-    wide = sum(size.width for size in sizes) + ROOM_GAP * max(0, len(sizes) - 1)
+    arranger, sizes, wide = _arranged(picture, narrow=False)
+    if wide > _WIDE:
+        arranger, sizes, wide = _arranged(picture, narrow=True)
     width = max(wide + 2 * MARGIN, NARROWEST)
     title = head(picture, width)
     bar = title.bottom + 6
@@ -43,6 +44,12 @@ def layout(picture: Picture) -> Scene:
         *words.groups,
     )
     return Scene(round(width), round(words.bottom + MARGIN - 8), picture.title, picture.summary, groups)
+
+
+def _arranged(picture: Picture, *, narrow: bool) -> tuple[Arranger, list[Size], float]:
+    arranger = Arranger(picture, narrow=narrow)
+    sizes = [arranger.size(room) for room in picture.rooms]
+    return arranger, sizes, sum(size.width for size in sizes) + ROOM_GAP * max(0, len(sizes) - 1)
 
 
 def _cards(picture: Picture, spots: list[Spot]) -> list[Group]:

@@ -46,7 +46,7 @@ def _missing(node: NodeTopology, gpus: Sequence[Gpu], only: Sequence[str]) -> li
 def _inferred(rooms: tuple[Box, ...], devices: Sequence[Device]) -> list[str]:
     found = []
     if any(box.kind == "level" for box in boxes(rooms)):
-        found.append("a dashed box is told by PCIe levels of pairs: the bridge itself is not in this evidence")
+        found.append("groups without a name are told by levels of pairs: their bridges are not in this evidence")
     placeless = [one.id for one in devices if one.numa_nodes is None]
     if placeless:
         found.append(f"NUMA node unknown: {names(placeless)}")
@@ -79,7 +79,7 @@ def _undecided(among: Sequence[Pair]) -> list[str]:
 def _links(node: NodeTopology, gpus: Sequence[Gpu], bundles: Sequence[Bundle], fabrics: Sequence[Fabric]) -> list[str]:
     found = []
     if any(not bundle.seen for bundle in bundles):
-        found.append("a dashed NVLink may be a cable or a way through NVSwitches: not in this evidence")
+        found.append("an NVLink drawn dashed may be a cable or a way through NVSwitches: not in this evidence")
     known = {gpu.id for gpu in gpus}
     unknown = [pair for pair in node.pairs if pair.a in known and pair.b in known and pair.nvlinks is None
                and not pair.via_switch]  # fmt: skip

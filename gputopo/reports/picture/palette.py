@@ -50,6 +50,7 @@ def _looks(page: str, text: str, muted: str, line: str, blue: str, purple: str, 
         "nvme": Look(_mixed(muted, page, tint), muted, 1.2),
         "nvlink": Look("none", blue), "xgmi": Look("none", purple), "c2c": Look("none", purple),
         "fabric": Look(_mixed(blue, page, 0.3), blue, 1.4),
+        "line-plain": Look("none", line),
         "between": Look(_mixed(line, page, 0.14), line, 1.4),
         "between-crossed": Look(_mixed(LEVELS["sys"], page, 0.3), LEVELS["sys"], 2),
         "mark-pill": Look(page, text, 1.2),
@@ -57,8 +58,9 @@ def _looks(page: str, text: str, muted: str, line: str, blue: str, purple: str, 
     }  # fmt: skip
     for name, colour in LEVELS.items():
         looks[f"level-{name}"] = Look(colour)
-        looks[f"line-{name}"] = Look("none", colour)
-        looks[f"box-{name}"] = Look(_mixed(colour, page, 0.09), colour, 1.6)
+        strong = _mixed(colour, text, 0.8)  # yellow on white is hardly a line
+        looks[f"line-{name}"] = Look("none", strong)
+        looks[f"box-{name}"] = Look(_mixed(colour, page, 0.09), strong, 1.6)
     for at, colour in enumerate(_PODS, 1):
         looks[f"pod-{at}"] = Look(colour, text, 1)
     for kind in ("gpu", "nic", "nvme"):

@@ -43,7 +43,7 @@ def below(picture: Picture, spots: Sequence[Spot], top: float, left: float, righ
 def _brackets(
     asked: Sequence[Asked], gpus: dict[str, Spot], top: float, left: float, right: float
 ) -> tuple[list[Group], float]:  # fmt: skip
-    made = []
+    made, pills = [], []
     y = top
     for place, one in enumerate(asked):
         if one.weakest is None or any(id not in gpus for id in one.weakest):
@@ -53,10 +53,9 @@ def _brackets(
         a, b = sorted((_port(gpus[id], shift) for id in one.weakest), key=lambda port: port.x)
         role, dash = _level_look(one.level)
         text = f"{one.letter}: weakest pair {one.weakest[0]}-{one.weakest[1]} {one.level}"
-        shapes: list[Shape] = [Path(line(a, (a.x, y), (b.x, y), b), role, 3, dash)]
-        shapes += _pill((a.x + b.x) / 2, y, text, "mark-pill", left, right)
-        made.append(Group("mark", one.weakest, text, tuple(shapes)))
-    return made, y + (8 if y > top else 0)
+        made.append(Group("mark", one.weakest, text, (Path(line(a, (a.x, y), (b.x, y), b), role, 3, dash),)))
+        pills.append(Group("words", (), "", tuple(_pill((a.x + b.x) / 2, y, text, "mark-pill", left, right))))
+    return [*made, *pills], y + (8 if y > top else 0)  # no line over a word
 
 
 def _arcs(
@@ -68,7 +67,8 @@ def _arcs(
     place = {id: at for at, id in enumerate(order)}
     spans = sorted({abs(place[one.a] - place[one.b]) for one in drawn})
     ports = _ports(drawn, gpus, place)
-    made = []
+    made, counts = [], []
+    narrowest = min((one.width / most for one, most in _crowded(drawn, gpus)), default=99.0)
     for number, one in enumerate(drawn):
         a, b = sorted((ports[number, one.a], ports[number, one.b]), key=lambda port: port.x)
         depth = start + 16 + _STEP * spans.index(abs(place[one.a] - place[one.b]))
@@ -76,11 +76,18 @@ def _arcs(
         ops = (*line(a, (a.x, top)), ("C", a.x, control, b.x, control, b.x, top), ("L", b.x, b.y))
         count = "?" if one.count is None else str(one.count)
         word = f"{count} xGMI links" if one.kind == "xgmi" else f"{count} NVLinks"
-        width = _thick(one.count)
-        shapes: list[Shape] = [Path(ops, one.kind, width, "" if one.seen else _INFERRED)]
-        shapes.append(Text((a.x + b.x) / 2, depth + 3.6, count, SMALL, "on-wire", True, "middle"))
-        made.append(Group("link", (one.a, one.b), f"{one.a}-{one.b}: {word}", tuple(shapes)))
+        width = min(_thick(one.count), round(narrowest * 0.5, 1))
+        path = Path(ops, one.kind, width, "" if one.seen else _INFERRED)
+        made.append(Group("link", (one.a, one.b), f"{one.a}-{one.b}: {word}", (path,)))
+        counts.append(Text((a.x + b.x) / 2, depth + 3.6, count, SMALL, "on-wire", True, "middle"))
+    made.append(Group("counts", (), "", tuple(counts)))  # above every arc
     return made, start + 16 + _STEP * len(spans) + 2
+
+
+def _crowded(drawn: Sequence[Bundle], gpus: dict[str, Spot]) -> list[tuple[Spot, int]]:
+    """GPUs with the number of bundles they have."""
+    ends = [id for one in drawn for id in (one.a, one.b)]
+    return [(gpus[id], ends.count(id)) for id in dict.fromkeys(ends)]
 
 
 def _ports(
@@ -143,7 +150,7 @@ def above(picture: Picture, frames: Sequence[Frame], y: float, left: float, righ
     rooms = [frame for frame in frames if frame.box.id in between.rooms and frame.box in picture.rooms]
     crossing = [one.letter for one in picture.asked if len(one.rooms) > 1]
     crossed = {room for one in picture.asked if len(one.rooms) > 1 for room in one.rooms}
-    role, dash = _level_look(between.levels[0] if len(between.levels) == 1 else "")
+    role, dash = _level_look(between.levels[0]) if len(between.levels) == 1 else ("line-plain", "")
     made = []
     for frame in rooms:
         x = frame.x + frame.width / 2

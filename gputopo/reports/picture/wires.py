@@ -51,7 +51,10 @@ def between(node: NodeTopology, rooms: Sequence[Box], levels: tuple[str, ...]) -
         return None
     sockets = node.packages is not None and len(real) > 1
     distance = _distances(node, real)
-    what = "between sockets" if sockets else "between NUMA nodes" if real else "between places not known"
+    if len(real) > 1:
+        what = "between sockets" if sockets else "between NUMA nodes"
+    else:
+        what = f"between {real[0].title} and what has no known place" if real else "between places not known"
     title = f"{what}, distance {distance}" if distance else what
     return Between(title, levels, tuple(room.id for room in rooms if room.kind != "idle"), sockets)
 

@@ -1,0 +1,29 @@
+"""What DOT and Mermaid have in common: a card's look, a box's letters, texts that are short enough."""
+
+from __future__ import annotations
+
+from gputopo.reports.picture.captions import pod_role
+from gputopo.reports.picture.parts import Box, Card, Picture
+from gputopo.reports.views.words import cut
+
+_LONGEST = 60
+
+
+def colour_of(picture: Picture, card: Card) -> str:
+    """The role of a card: of the set or pod it is in, else of its kind."""
+    for one in picture.asked:
+        if set(card.ids) & set(one.gpus):
+            return f"{card.kind}-set-{one.letter.lower()}"
+    for holder in picture.holders:
+        if set(card.ids) & set(holder.devices):
+            return f"{card.kind}-{pod_role(holder.number)}"
+    return f"{card.kind}-other" if picture.asked or picture.holders else card.kind
+
+
+def letters(box: Box) -> str:
+    """`[PIX]`, `[NODE] [SYS]`, or nothing."""
+    return " ".join(f"[{level}]" for level in box.levels)
+
+
+def short(text: str) -> str:
+    return cut(text, _LONGEST)
