@@ -18,6 +18,7 @@ from gputopo.reports.picture.sizes import (
     CARD_MOST,
     CARD_PAD,
     CHIP,
+    CPU_BAR,
     GAP,
     LINE,
     NAME,
@@ -28,6 +29,7 @@ from gputopo.reports.picture.sizes import (
 
 _ROWS = 4  # of cards above a GPU
 _ROOMS = ("package", "numa", "unknown")
+_WITH_CPUS = ("numa", "unknown")
 
 
 class Spot(NamedTuple):
@@ -73,6 +75,7 @@ class Arranger:
     def __init__(self, picture: Picture, *, narrow: bool = False) -> None:
         """narrow: what has no GPU stands above what has, within a switch or root complex."""
         self._narrow = narrow
+        self._cpu_bar = CPU_BAR if picture.to_cpu else 0.0
         every = list(cards(picture.rooms))
         marked = {id for one in picture.asked for id in one.gpus} | {id for one in picture.holders for id in one.devices}
         widest = max((_card_width(card) for card in every), default=CARD_LEAST)
@@ -96,7 +99,7 @@ class Arranger:
             inner = _across([one.width for one in columns] + [max(one.width for one in pile) for pile in piles])
         width = ceil(max(inner, _head_width(part)) + 2 * PAD)
         lines = tuple(wrap(part.details, SMALL, lambda line: width - 2 * PAD))
-        head = _head_height(part, len(lines))
+        head = _head_height(part, len(lines)) + (self._cpu_bar if part.kind in _WITH_CPUS else 0)
         tallest = max([one.height for one in columns] + [_down(pile) for pile in piles], default=-PAD)
         tallest += sum(max(one.height for one in row) + GAP for row in tops)
         return Size("box", part, width, head + tallest + PAD, columns, piles, tops, (), lines, head)
@@ -230,11 +233,12 @@ def title_size(box: Box) -> float:
 
 
 def _head_width(box: Box) -> float:
-    """Of the title with its chips, and of the longest word below."""
+    """Of the title with its chips; below it a line has to take the longest word, and most details whole."""
     chips = sum(chip_width(level) + 3 for level in box.levels)
     title = text_width(box.title, title_size(box), box.kind in ("package", "unknown", "numa", "idle"))
     longest = max((text_width(word.rstrip(), SMALL) for part in box.details for word in words(part)), default=0.0)
-    return max(title + (6 if title and chips else 0) + chips, min(longest, 180.0))
+    whole = max((text_width(part, SMALL) for part in box.details), default=0.0)
+    return max(title + (6 if title and chips else 0) + chips, min(longest, 180.0), min(whole, 165.0))
 
 
 def _head_height(box: Box, lines: int) -> float:

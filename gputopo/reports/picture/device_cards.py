@@ -20,6 +20,7 @@ class Cards:
     def __init__(self, node: NodeTopology) -> None:
         self._short = one_domain(node)
         self._mixed = len({gpu.name for gpu in node.gpus}) > 1
+        self._linked = any(gpu.nvlinks is not None and gpu.nvlinks.active for gpu in node.gpus)
         self._positions = {one.id: at for at, one in enumerate((*node.gpus, *(node.nics or ()), *(node.nvme or ())))}
 
     def of(self, devices: Sequence[tuple[Gpu | Nic | Nvme, tuple[str, ...]]]) -> tuple[Card, ...]:
@@ -48,6 +49,7 @@ class Cards:
             lines.insert(1, model)
         if gpu.memory_numa_node is not None:
             lines.append(f"mem NUMA {gpu.memory_numa_node}")
+        lines.append(self._few_links(gpu))
         if gpu.c2c:
             count = gpu.c2c.get("count")
             lines.append(f"C2C x{int(count)}" if count else "C2C")
@@ -57,6 +59,15 @@ class Cards:
         memory = gibibytes(gpu.memory_bytes) if gpu.memory_bytes else ""
         about = (gpu.id, model, gpu.uuid or "", gpu.pci or "", memory, link_text(gpu.pcie), near)
         return _card("gpu", (gpu.id,), lines, about, bridges)
+
+    def _few_links(self, gpu: Gpu) -> str:
+        """Only where NVLinks are fewer than they could be: `NVLink 17/18`, `NVLink 0` beside GPUs that have some."""
+        if gpu.nvlinks is None or gpu.nvlinks.active is None:
+            return ""
+        active, total = gpu.nvlinks.active, gpu.nvlinks.total
+        if total is not None and active < total and (active or self._linked):
+            return f"NVLink {active}/{total}"
+        return "NVLink 0" if not active and self._linked else ""
 
     def _nic(self, nic: Nic, bridges: tuple[str, ...]) -> Card:
         named = nic.device is not None or nic.pci != nic.id

@@ -27,10 +27,15 @@ def asked(node: NodeTopology, rooms: tuple[Box, ...], letter: str, gpus: tuple[s
     lines = [f"{letter}  {several(gpus, 12)}", *_where(seen.packages, seen.numa_nodes, list(in_rooms.values()))]
     weakest, level = None, ""
     if seen.weakest is not None:
-        weakest, level = (seen.weakest.a, seen.weakest.b), seen.weakest.level
+        level = seen.weakest.level
         alike = sum(pair is not None and pair.level == level for pair in sight.pairs(gpus))
         total = len(gpus) * (len(gpus) - 1) // 2
-        lines.append(f"weakest pair {seen.weakest.a}-{seen.weakest.b} {level} ({alike} of {counted(total, 'pair')})")
+        if alike == total > 1:
+            lines.append(f"every pair {level}")
+        else:
+            weakest = (seen.weakest.a, seen.weakest.b)
+            more = f" ({alike} of {counted(total, 'pair')})" if total > 1 else ""
+            lines.append(f"weakest pair {seen.weakest.a}-{seen.weakest.b} {level}{more}")
     elif len(gpus) > 1:
         lines.append("weakest pair not decided by this evidence")
     _, broken = islands(node, gpus)

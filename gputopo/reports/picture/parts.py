@@ -82,8 +82,8 @@ class Asked(NamedTuple):
 
     letter: str  # "A" | "B"
     gpus: tuple[str, ...]
-    weakest: tuple[str, str] | None
-    level: str  # of the weakest pair; "" where there is none or it is not decided
+    weakest: tuple[str, str] | None  # None: not decided, or all pairs are alike
+    level: str  # of the weakest pairs; "" where it is not decided
     rooms: tuple[str, ...]  # rooms it has GPUs in
     lines: tuple[str, ...]  # what is to be said of it
 

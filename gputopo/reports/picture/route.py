@@ -14,7 +14,7 @@ from gputopo.reports.picture.glyphs import text_width
 from gputopo.reports.picture.parts import Asked, Between, Bundle, Fabric, Picture, ToCpu
 from gputopo.reports.picture.scene import Group, Path, Rect, Shape, Text, line
 from gputopo.reports.picture.shapes import DASHES, chip, chip_width
-from gputopo.reports.picture.sizes import NORMAL, SMALL
+from gputopo.reports.picture.sizes import CPU_BAR, NORMAL, PAD, SMALL
 
 _BAR, _STEP, _TRACK = 22.0, 17.0, 22.0
 _INFERRED = "4 3"
@@ -67,7 +67,8 @@ def _arcs(
     place = {id: at for at, id in enumerate(order)}
     spans = sorted({abs(place[one.a] - place[one.b]) for one in drawn})
     ports = _ports(drawn, gpus, place)
-    made, counts = [], []
+    made: list[Group] = []
+    counts: list[Shape] = []
     narrowest = min((one.width / most for one, most in _crowded(drawn, gpus)), default=99.0)
     for number, one in enumerate(drawn):
         a, b = sorted((ports[number, one.a], ports[number, one.b]), key=lambda port: port.x)
@@ -79,7 +80,7 @@ def _arcs(
         width = min(_thick(one.count), round(narrowest * 0.5, 1))
         path = Path(ops, one.kind, width, "" if one.seen else _INFERRED)
         made.append(Group("link", (one.a, one.b), f"{one.a}-{one.b}: {word}", (path,)))
-        counts.append(Text((a.x + b.x) / 2, depth + 3.6, count, SMALL, "on-wire", True, "middle"))
+        counts += _count((a.x + b.x) / 2, depth, count)
     made.append(Group("counts", (), "", tuple(counts)))  # above every arc
     return made, start + 16 + _STEP * len(spans) + 2
 
@@ -133,7 +134,7 @@ def _bars(
             dash = "" if fabric.seen else _INFERRED
             shapes: list[Shape] = [Path(line(port, (port.x, y)), "nvlink", _thick(count), dash)]
             if uneven:
-                shapes.append(Text(port.x, y - 5, "?" if count is None else str(count), SMALL, "on-wire", True, "middle"))
+                shapes += _count(port.x, y - 9, "?" if count is None else str(count))
             made.append(Group("link", (id, fabric.kind), text, tuple(shapes)))
         bar: list[Shape] = [Rect(low, y, high - low, _BAR, "fabric", 5, not fabric.seen)]
         bar.append(Text((low + high) / 2, y + 14.8, fabric.title, NORMAL, "on-fabric", True, "middle"))
@@ -182,19 +183,21 @@ def _between_bar(
 
 
 def to_cpu(wanted: Sequence[ToCpu], frames: Sequence[Frame], spots: Sequence[Spot]) -> list[Group]:
-    """A line from a GPU up to the head of its NUMA node, behind what stands between."""
-    made = []
+    """A bar in the head of a NUMA node for its CPUs, and a line from each GPU up to it, behind what stands between."""
+    lines, bars = [], {}
     for one in wanted:
         spot = next((spot for spot in spots if one.gpu in spot.card.ids), None)
         room = None if spot is None else _around(frames, spot)
         if spot is None or room is None:
             continue
-        x = spot.x + spot.width - 12 - (8 if one.kind == "nvlink" else 0)
+        x = spot.x + spot.width - 12 - (10 if one.kind == "nvlink" else 0)
         word = "C2C" if one.kind == "c2c" else "NVLink"
         text = f"{one.gpu} to the CPU: {'' if one.count is None else f'{one.count} '}{word} links"
-        shape = Path(line((x, spot.y), (x, room.y + room.head)), one.kind, _thick(one.count))
-        made.append(Group("link", (one.gpu, "cpu"), text, (shape,)))
-    return made
+        top = room.y + room.head - CPU_BAR + 4
+        lines.append(Group("link", (one.gpu, "cpu"), text, (Path(line((x, spot.y), (x, top)), one.kind, 4),)))
+        bar = Rect(room.x + PAD, top - 4, room.width - 2 * PAD, 5, "cpu", 2)
+        bars[room.box.id] = Group("cpu", (room.box.id,), f"CPUs of {room.box.title}", (bar,))
+    return [*lines, *bars.values()]
 
 
 def _around(frames: Sequence[Frame], spot: Spot) -> Frame | None:
@@ -204,6 +207,15 @@ def _around(frames: Sequence[Frame], spot: Spot) -> Frame | None:
         if frame.box.kind in ("numa", "unknown") and frame.x <= spot.x and spot.x + spot.width <= frame.x + frame.width
     ]  # fmt: skip
     return found[-1] if found else None
+
+
+def _count(x: float, y: float, text: str) -> list[Shape]:
+    """A number on a line, on its own ground."""
+    width = text_width(text, SMALL, bold=True) + 4
+    return [
+        Rect(x - width / 2, y - 6, width, 12, "wire-ground", 3),
+        Text(x, y + 3.6, text, SMALL, "on-wire", True, "middle"),
+    ]
 
 
 def _pill(x: float, y: float, text: str, role: str, left: float, right: float) -> list[Shape]:

@@ -12,4 +12,5 @@ CARD_PAD = 6.0
 CARD_LEAST, CARD_MOST = 58.0, 100.0
 BADGE = 14.0
 CHIP = 15.0  # height of a letter chip
+CPU_BAR = 16.0  # room for the bar of the CPUs, where GPUs have links to them
 NARROWEST = 560.0  # canvas

@@ -80,9 +80,8 @@ def _shape(shape: Shape, looks: dict[str, Look], prefix: str) -> str:
     if isinstance(shape, Text):
         weight = ' font-weight="bold"' if shape.bold else ""
         anchor = f' text-anchor="{shape.anchor}"' if shape.anchor != "start" else ""
-        halo = ' stroke-width="4" paint-order="stroke" stroke-linejoin="round"' if looks[shape.role].stroke != "none" and shape.role == "on-wire" else ""
         place = f' x="{_number(shape.x)}" y="{_number(shape.y)}" font-size="{_number(shape.size)}"'
-        return f"<text{paint}{place}{weight}{anchor}{halo}>{escape(shape.text)}</text>"
+        return f"<text{paint}{place}{weight}{anchor}>{escape(shape.text)}</text>"
     if isinstance(shape, Rect):
         look = looks[shape.role]
         stroke = f' stroke-width="{_number(look.width)}"' if look.stroke != "none" else ""
