@@ -31,7 +31,7 @@ Against = Annotated[
 ]
 Pods = Annotated[
     Optional[list[str]],  # noqa: UP045
-    typer.Option("--pods", metavar="FILE", help="Who holds what: the kubelet's checkpoint, podresources; beside it Pods."),
+    typer.Option("--pods", metavar="FILE", help="Who holds what: a kubelet's checkpoint, podresources, Pods."),
 ]
 Only = Annotated[
     Optional[list[str]],  # noqa: UP045
@@ -64,19 +64,18 @@ def command(
     shared.check_live(sources, root, driver_root)
     if against is not None and highlight is None:
         raise GputopoError("--against needs a set to stand beside", "--against", "--highlight SET --against SET")
-    if form is None:
-        form = _by_ending(output_file)
-    if form == "png" and output.on_terminal(output_file):
+    drawn: str = form or _by_ending(output_file)
+    if drawn == "png" and output.on_terminal(output_file):
         raise GputopoError("a PNG is no text for a terminal", "-o png", "--output-file FILE.png")
     nodes = _nodes(sources, root, driver_root, options.checked_timeout(timeout), quiet, as_format, assumed, merge)
-    if len(nodes) != 1 and form != "ascii":
+    if len(nodes) != 1 and drawn != "ascii":
         named = ", ".join(node.name or "a node without a name" for node in nodes[:3])
-        raise GputopoError(f"{len(nodes)} nodes in the sources: a picture is of one", named, "--merge, or fewer sources")
+        raise GputopoError(f"{len(nodes)} nodes in the sources: this picture is of one", named, "-o ascii, or --merge")
     pictures = [_picture(node, kinds, highlight, against, pods, timeout, quiet) for node in nodes]
-    if form == "png":
+    if drawn == "png":
         _write_png(pictures[0], output_file)
     else:
-        output.write(_text(pictures, form, color, output_file), output_file)
+        output.write(_text(pictures, drawn, color, output_file), output_file)
     return 0
 
 
@@ -144,7 +143,7 @@ def _audit(node: NodeTopology, files: Sequence[str], timeout: float, quiet: bool
 
     found = audits(pieces(files, timeout, quiet), live=node)
     if len(found) != 1:
-        raise GputopoError(f"who holds what on {len(found)} nodes", f"--pods {', '.join(files)}", "give those of one node")
+        raise GputopoError(f"these are of {len(found)} nodes", f"--pods {', '.join(files)}", "give those of one node")
     return found[0]
 
 

@@ -77,7 +77,8 @@ class Arranger:
         self._narrow = narrow
         self._cpu_bar = CPU_BAR if picture.to_cpu else 0.0
         every = list(cards(picture.rooms))
-        marked = {id for one in picture.asked for id in one.gpus} | {id for one in picture.holders for id in one.devices}
+        marked = {id for one in picture.asked for id in one.gpus}
+        marked |= {id for one in picture.holders for id in one.devices}
         widest = max((_card_width(card) for card in every), default=CARD_LEAST)
         self.card_width = min(max(widest, CARD_LEAST), CARD_MOST)
         self.heights = {

@@ -106,7 +106,7 @@ def _items(picture: Picture) -> list[tuple[float, list[Shape], str]]:
     if any(one.kind == "nvlink" for one in picture.to_cpu):
         items.append((24, [_stroke("nvlink", 3)], "NVLink to the CPU"))
     dashed = any(not box.seen for box in boxes(picture.rooms))
-    dashed = dashed or any(not one.seen for one in (*picture.bundles, *picture.fabrics))
+    dashed = dashed or any(not one.seen for one in picture.bundles) or any(not one.seen for one in picture.fabrics)
     if dashed or (picture.between is not None and not picture.between.seen):
         items.append((24, [Rect(0, 2, 24, 11, "box-level", 3, True)], "dashed: inferred, or not known"))
     return items

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gputopo.reports.picture import marks
 from gputopo.reports.picture.nest import KINDS, rooms, shown, with_levels
 from gputopo.reports.picture.notes import notes
-from gputopo.reports.picture.parts import Box, Bundle, Fabric, Picture, cards
+from gputopo.reports.picture.parts import Asked, Box, Bundle, Fabric, Picture, cards
 from gputopo.reports.picture.wires import between, wires
 from gputopo.reports.views.words import Device, cut, file_name
 from gputopo.rules.pods.audit import Audit
@@ -65,7 +65,7 @@ def _subtitle(node: NodeTopology, devices: Sequence[Device]) -> str:
 
 
 def _summary(
-    made: Sequence[Box], bundles: Sequence[Bundle], fabrics: Sequence[Fabric], sets: Sequence[marks.Asked]
+    made: Sequence[Box], bundles: Sequence[Bundle], fabrics: Sequence[Fabric], sets: Sequence[Asked]
 ) -> str:  # fmt: skip
     """The picture in sentences, for a screen reader."""
     said = []
@@ -75,7 +75,7 @@ def _summary(
     said += [f"{names([id for id, _ in fabric.links])}: {fabric.title}." for fabric in fabrics]
     linked: dict[str, list[str]] = {}
     for bundle in bundles:
-        word = "xGMI" if bundle.kind == "xgmi" else f"NV{bundle.count}"
+        word = "xGMI" if bundle.kind == "xgmi" else f"NV{bundle.times}"
         linked.setdefault(word, []).append(f"{bundle.a}-{bundle.b}")
     said += [f"{word}: {listed(some, 32)}." for word, some in linked.items()]
     said += [f"Set {', '.join(one.lines)}." for one in sets]

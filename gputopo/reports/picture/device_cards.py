@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gputopo.reports.picture.parts import Card
-from gputopo.reports.views.words import cut, gibibytes, numbers, one_domain, rate, short_pci
+from gputopo.reports.views.words import cut, devices, gibibytes, numbers, one_domain, rate, short_pci
 from gputopo.rules.wording import one_line
 from gputopo.topology.node import Gpu, Nic, NodeTopology, Nvme, Pcie
 
@@ -21,11 +21,11 @@ class Cards:
         self._short = one_domain(node)
         self._mixed = len({gpu.name for gpu in node.gpus}) > 1
         self._linked = any(gpu.nvlinks is not None and gpu.nvlinks.active for gpu in node.gpus)
-        self._positions = {one.id: at for at, one in enumerate((*node.gpus, *(node.nics or ()), *(node.nvme or ())))}
+        self._positions = {one.id: at for at, one in enumerate(devices(node))}
 
-    def of(self, devices: Sequence[tuple[Gpu | Nic | Nvme, tuple[str, ...]]]) -> tuple[Card, ...]:
+    def of(self, those: Sequence[tuple[Gpu | Nic | Nvme, tuple[str, ...]]]) -> tuple[Card, ...]:
         """Devices of one box, each with the bridges that are its own → cards, in the node's order."""
-        ordered = sorted(devices, key=lambda one: self._positions[one[0].id])
+        ordered = sorted(those, key=lambda one: self._positions[one[0].id])
         functions: dict[str, list[tuple[Nic, tuple[str, ...]]]] = {}
         drives: list[tuple[Nvme, tuple[str, ...]]] = []
         made: list[Card] = []

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from gputopo.reports.picture.palette import LEVELS, LIGHT
 from gputopo.reports.picture.parts import Box, Card, Picture, boxes, cards
-from gputopo.reports.picture.shown_as import colour_of, letters, short
+from gputopo.reports.picture.shown_as import colour_of, letters, link_label, number, short
 from gputopo.reports.sanitise import clean
 
 _INDENT = "  "
@@ -39,8 +39,8 @@ class _Graph:
     def lines(self) -> Iterator[str]:
         picture = self.picture
         yield "graph gputopo {"
-        yield f"  graph [label={quoted(short(picture.title), picture.subtitle)}, labelloc=t, labeljust=l, compound=true, "\
-              'fontname="Helvetica", nodesep=0.15, ranksep=0.4];'
+        yield f"  graph [label={quoted(short(picture.title), picture.subtitle)}, labelloc=t, labeljust=l, " \
+              'compound=true, fontname="Helvetica", nodesep=0.15, ranksep=0.4];'
         yield '  node [shape=box, style="filled,rounded", fontname="Helvetica", fontsize=10, margin="0.08,0.04"];'
         yield '  edge [fontname="Helvetica", fontsize=10];'
         for room in picture.rooms:
@@ -100,11 +100,11 @@ class _Graph:
         yield f'  {node} [label={label}, fillcolor="{LIGHT["between"].fill}"];'
         style = "bold" if between.seen else "dashed"
         for room in between.rooms:
-            inside = [one for box in self.picture.rooms if box.id == room for one in (*boxes((box,)), *cards((box,)))]
-            ends = [self.node_of[one.id] if isinstance(one, Card) else self.anchor.get(one.id) for one in inside]
-            end = next((one for one in reversed(ends) if one), None)
-            if end:
-                yield f"  {node} -- {end} [style={style}, lhead={self.cluster_of[room]}];"
+            own = tuple(box for box in self.picture.rooms if box.id == room)
+            ends = [self.anchor[box.id] for box in boxes(own) if box.id in self.anchor]
+            ends += [self.node_of[card.id] for card in cards(own)]
+            if ends:
+                yield f"  {node} -- {ends[-1]} [style={style}, lhead={self.cluster_of[room]}];"
 
     def links(self) -> Iterator[str]:
         blue, purple = LIGHT["nvlink"].stroke, LIGHT["xgmi"].stroke
@@ -112,21 +112,19 @@ class _Graph:
             a, b = self.node_of.get(bundle.a), self.node_of.get(bundle.b)
             if a and b:
                 style = "solid" if bundle.seen else "dashed"
-                count = "?" if bundle.count is None else str(bundle.count)
-                word = f"{count} xGMI" if bundle.kind == "xgmi" else f"NV{count}"
                 colour = purple if bundle.kind == "xgmi" else blue
-                yield f'  {a} -- {b} [label="{word}", color="{colour}", penwidth={_pen(bundle.count)}, style={style}, '\
-                      "constraint=false];"
+                yield f'  {a} -- {b} [label="{link_label(bundle)}", color="{colour}", constraint=false, ' \
+                      f"penwidth={_pen(bundle.times)}, style={style}];"
         for fabric in self.picture.fabrics:
             node = self.new()
             look = LIGHT["fabric"]
             style = '"filled,rounded"' if fabric.seen else '"filled,rounded,dashed"'
-            yield f'  {node} [label={quoted(fabric.title)}, style={style}, fillcolor="{look.fill}", color="{look.stroke}"];'
+            yield f'  {node} [label={quoted(fabric.title)}, style={style}, fillcolor="{look.fill}", ' \
+                  f'color="{look.stroke}"];'
             for id, count in fabric.links:
                 if id in self.node_of:
                     dashed = "" if fabric.seen else ", style=dashed"
-                    label = "?" if count is None else str(count)
-                    yield f'  {self.node_of[id]} -- {node} [label="{label}", color="{blue}", '\
+                    yield f'  {self.node_of[id]} -- {node} [label="{number(count)}", color="{blue}", ' \
                           f"penwidth={_pen(count)}{dashed}];"
 
 

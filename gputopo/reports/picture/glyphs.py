@@ -4,7 +4,7 @@ Hundredths of an em for the characters from the blank to `~`, rounded up, as the
 (DejaVu 2.37). With a narrower font (Helvetica, Arial, Liberation Sans) a text takes less room than it was given.
 
     >>> text_width("GPU0", 12), text_width("GPU0", 12, bold=True)
-    (32.64, 36.36)
+    (33.24, 37.08)
     >>> fit("mlx5_bond_0_of_a_long_name", 60, 10)
     'mlx5_bon…'
     >>> wrap(["CPUs 0-55,112-167 (112)", "1007 GiB"], 10, lambda line: 80)

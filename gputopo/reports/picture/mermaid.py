@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from gputopo.reports.picture.palette import LIGHT
 from gputopo.reports.picture.parts import Box, Card, Picture
-from gputopo.reports.picture.shown_as import colour_of, letters, short
+from gputopo.reports.picture.shown_as import colour_of, letters, link_label, number, short
 from gputopo.reports.sanitise import clean
 
 # Mermaid's own entity codes: `#` and `;` around a name or a number.
@@ -28,7 +28,9 @@ def quoted(*lines: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return "".join(one if one in _PLAIN or not one.isascii() else _ESCAPES.get(one, f"#{ord(one)};") for one in clean(text))
+    return "".join(
+        one if one in _PLAIN or not one.isascii() else _ESCAPES.get(one, f"#{ord(one)};") for one in clean(text)
+    )
 
 
 class _Chart:
@@ -111,17 +113,14 @@ class _Chart:
         for bundle in self.picture.bundles:
             a, b = self.node_of.get(bundle.a), self.node_of.get(bundle.b)
             if a and b:
-                count = "?" if bundle.count is None else str(bundle.count)
-                label = f"{count} xGMI" if bundle.kind == "xgmi" else f"NV{count}"
-                yield self.edge(a, b, label, _stroke(bundle.kind, bundle.count, bundle.seen))
+                yield self.edge(a, b, link_label(bundle), _stroke(bundle.kind, bundle.times, bundle.seen))
         for fabric in self.picture.fabrics:
             node = self.new()
             self.roles.setdefault("fabric", []).append(node)
             yield f"  {node}[{quoted(fabric.title)}]"
             for id, count in fabric.links:
                 if id in self.node_of:
-                    label = "?" if count is None else str(count)
-                    yield self.edge(self.node_of[id], node, label, _stroke("nvlink", count, fabric.seen))
+                    yield self.edge(self.node_of[id], node, number(count), _stroke("nvlink", count, fabric.seen))
 
 
 def _stroke(kind: str, count: int | None, seen: bool) -> str:

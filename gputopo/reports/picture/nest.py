@@ -41,9 +41,8 @@ def rooms(node: NodeTopology, devices: Sequence[Device]) -> tuple[Box, ...]:
         by_socket.setdefault(group.packages, []).append(_numa_box(node, group, pci.nest(groups[group])))
     if node.packages is None:
         made = [box for boxes in by_socket.values() for box in boxes]
-        idle = _idle(node, groups)
-        return tuple([*(box for box in made if box.kind != "unknown"), *idle,
-                      *(box for box in made if box.kind == "unknown")])  # fmt: skip
+        known = [box for box in made if box.kind != "unknown"]
+        return (*known, *_idle(node, groups), *(box for box in made if box.kind == "unknown"))
     for package in node.packages:
         by_socket.setdefault((package.id,), [])
     idle = {box.id: box for box in _idle(node, groups)}

@@ -38,7 +38,8 @@ def _missing(node: NodeTopology, gpus: Sequence[Gpu], only: Sequence[str]) -> li
         missing.append("NICs")
     if "nvme" in only and node.nvme is None:
         missing.append("NVMe drives")
-    left_out = [kind for kind, word in (("GPUs", "gpus"), ("NICs", "nics"), ("NVMe drives", "nvme")) if word not in only]
+    kinds = (("GPUs", "gpus"), ("NICs", "nics"), ("NVMe drives", "nvme"))
+    left_out = [kind for kind, word in kinds if word not in only]
     found = [f"not in this evidence: {', '.join(missing)}"] if missing else []
     return [*found, f"left out (--only): {listed(left_out)}"] if left_out else found
 

@@ -43,7 +43,7 @@ class Bundle(NamedTuple):
     a: str
     b: str
     kind: str  # "nvlink" | "xgmi"
-    count: int | None
+    times: int | None
     seen: bool
 
 
@@ -65,7 +65,7 @@ class ToCpu(NamedTuple):
 
     gpu: str
     kind: str  # "c2c" | "nvlink"
-    count: int | None
+    times: int | None
 
 
 class Between(NamedTuple):

@@ -11,7 +11,7 @@ _MOST_PIXELS = 100_000_000
 def render(svg: str, width: float, height: float) -> bytes:
     """Twice the size of the SVG, less where that would be too much. Raises GputopoError: nothing here can do it."""
     try:
-        import cairosvg
+        import cairosvg  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except (ImportError, OSError) as error:  # the package, or the library below it
         hint = "pip install 'gputopo[png]', or gputopo draw -o svg"
         raise GputopoError("-o png needs CairoSVG and the cairo library", "", hint) from error

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gputopo.reports.picture.arrange import Frame, Spot
+from gputopo.reports.picture.arrange import Frame, Spot, chip_width
 from gputopo.reports.picture.glyphs import text_width
 from gputopo.reports.picture.parts import Asked, Between, Bundle, Fabric, Picture, ToCpu
 from gputopo.reports.picture.scene import Group, Path, Rect, Shape, Text, line
-from gputopo.reports.picture.shapes import DASHES, chip, chip_width
+from gputopo.reports.picture.shapes import DASHES, chip
+from gputopo.reports.picture.shown_as import number
 from gputopo.reports.picture.sizes import CPU_BAR, NORMAL, PAD, SMALL
 
 _BAR, _STEP, _TRACK = 22.0, 17.0, 22.0
@@ -70,14 +71,14 @@ def _arcs(
     made: list[Group] = []
     counts: list[Shape] = []
     narrowest = min((one.width / most for one, most in _crowded(drawn, gpus)), default=99.0)
-    for number, one in enumerate(drawn):
-        a, b = sorted((ports[number, one.a], ports[number, one.b]), key=lambda port: port.x)
+    for at, one in enumerate(drawn):
+        a, b = sorted((ports[at, one.a], ports[at, one.b]), key=lambda port: port.x)
         depth = start + 16 + _STEP * spans.index(abs(place[one.a] - place[one.b]))
         control = top + (depth - top) / 0.75
         ops = (*line(a, (a.x, top)), ("C", a.x, control, b.x, control, b.x, top), ("L", b.x, b.y))
-        count = "?" if one.count is None else str(one.count)
+        count = number(one.times)
         word = f"{count} xGMI links" if one.kind == "xgmi" else f"{count} NVLinks"
-        width = min(_thick(one.count), round(narrowest * 0.5, 1))
+        width = min(_thick(one.times), round(narrowest * 0.5, 1))
         path = Path(ops, one.kind, width, "" if one.seen else _INFERRED)
         made.append(Group("link", (one.a, one.b), f"{one.a}-{one.b}: {word}", (path,)))
         counts += _count((a.x + b.x) / 2, depth, count)
@@ -96,17 +97,17 @@ def _ports(
 ) -> dict[tuple[int, str], _Port]:  # fmt: skip
     """Where each bundle leaves its GPU: near ends outside, far ends inside, so that arcs of one GPU do not cross."""
     ends: dict[str, list[tuple[int, int]]] = {}
-    for number, one in enumerate(drawn):
-        ends.setdefault(one.a, []).append((place[one.b] - place[one.a], number))
-        ends.setdefault(one.b, []).append((place[one.a] - place[one.b], number))
+    for at, one in enumerate(drawn):
+        ends.setdefault(one.a, []).append((place[one.b] - place[one.a], at))
+        ends.setdefault(one.b, []).append((place[one.a] - place[one.b], at))
     found = {}
     for id, mine in ends.items():
         ordered = [*sorted((one for one in mine if one[0] < 0), reverse=True),
                    *sorted((one for one in mine if one[0] > 0), reverse=True)]  # fmt: skip
         spot = gpus[id]
         step = min(11.0, (spot.width - 14) / max(1, len(ordered) - 1))
-        for at, (_, number) in enumerate(ordered):
-            found[number, id] = _port(spot, (at - (len(ordered) - 1) / 2) * step)
+        for order, (_, at) in enumerate(ordered):
+            found[at, id] = _port(spot, (order - (len(ordered) - 1) / 2) * step)
     return found
 
 
@@ -124,17 +125,18 @@ def _bars(
         wide = text_width(fabric.title, NORMAL, bold=True) + 20
         low, high = min(middle) - 24, max(middle) + 24
         low, high = _widened(low, high, wide, left, right)
-        row = next((at for at, some in enumerate(taken) if all(high + 6 < a or b + 6 < low for a, b in some)), len(taken))
+        free = (at for at, some in enumerate(taken) if all(high + 6 < a or b + 6 < low for a, b in some))
+        row = next(free, len(taken))
         taken[row : row + 1] = [[*(taken[row] if row < len(taken) else []), (low, high)]]
         y = top + row * (_BAR + 22)
         uneven = len({count for _, count in links}) > 1
         for id, count in links:
             port = _port(gpus[id], 0)
-            text = f"{id}: {'?' if count is None else count} links into {fabric.title.partition(':')[0]}"
+            text = f"{id}: {number(count)} links into {fabric.title.partition(':')[0]}"
             dash = "" if fabric.seen else _INFERRED
             shapes: list[Shape] = [Path(line(port, (port.x, y)), "nvlink", _thick(count), dash)]
             if uneven:
-                shapes += _count(port.x, y - 9, "?" if count is None else str(count))
+                shapes += _count(port.x, y - 9, number(count))
             made.append(Group("link", (id, fabric.kind), text, tuple(shapes)))
         bar: list[Shape] = [Rect(low, y, high - low, _BAR, "fabric", 5, not fabric.seen)]
         bar.append(Text((low + high) / 2, y + 14.8, fabric.title, NORMAL, "on-fabric", True, "middle"))
@@ -192,7 +194,7 @@ def to_cpu(wanted: Sequence[ToCpu], frames: Sequence[Frame], spots: Sequence[Spo
             continue
         x = spot.x + spot.width - 12 - (10 if one.kind == "nvlink" else 0)
         word = "C2C" if one.kind == "c2c" else "NVLink"
-        text = f"{one.gpu} to the CPU: {'' if one.count is None else f'{one.count} '}{word} links"
+        text = f"{one.gpu} to the CPU: {'' if one.times is None else f'{one.times} '}{word} links"
         top = room.y + room.head - CPU_BAR + 4
         lines.append(Group("link", (one.gpu, "cpu"), text, (Path(line((x, spot.y), (x, top)), one.kind, 4),)))
         bar = Rect(room.x + PAD, top - 4, room.width - 2 * PAD, 5, "cpu", 2)

@@ -51,13 +51,14 @@ def card_group(spot: Spot, badges: Sequence[tuple[str, str]], role: str) -> Grou
     shapes: list[Shape] = [Rect(spot.x, spot.y, spot.width, spot.height, role, 4)]
     room = spot.width - 2 * CARD_PAD + 1
     name, *rest = card.lines
-    shapes.append(Text(spot.x + CARD_PAD, spot.y + CARD_PAD + 9.5, fit(name, room, NAME, True), NAME, "card-text", True))
-    for at, text in enumerate(rest):
-        y = spot.y + CARD_PAD + 9.5 + (at + 1) * LINE
-        shapes.append(Text(spot.x + CARD_PAD, y, fit(text, room, SMALL), SMALL, "card-muted"))
+    x, y = spot.x + CARD_PAD, spot.y + CARD_PAD + 9.5
+    shapes.append(Text(x, y, fit(name, room, NAME, True), NAME, "card-text", True))
+    for text in rest:
+        y += LINE
+        shapes.append(Text(x, y, fit(text, room, SMALL), SMALL, "card-muted"))
     left, top = spot.x + CARD_PAD, spot.y + spot.height - BADGE - 4
     more = len(badges) - _MOST_BADGES
-    shown = list(badges[: _MOST_BADGES - 1]) + [(f"+{more + 1}", "badge-more")] if more > 0 else badges
+    shown = [*badges[: _MOST_BADGES - 1], (f"+{more + 1}", "badge-more")] if more > 0 else badges
     for text, badge in shown:
         width = max(BADGE, text_width(text, SMALL, bold=True) + 6)
         shapes.append(Rect(left, top, width, BADGE, badge, 7 if badge.startswith("pod") else 2))

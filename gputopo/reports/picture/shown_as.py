@@ -1,9 +1,9 @@
-"""What DOT and Mermaid have in common: a card's look, a box's letters, texts that are short enough."""
+"""What DOT, Mermaid and text have in common: a card's look, a box's letters, how links are counted."""
 
 from __future__ import annotations
 
 from gputopo.reports.picture.captions import pod_role
-from gputopo.reports.picture.parts import Box, Card, Picture
+from gputopo.reports.picture.parts import Box, Bundle, Card, Picture
 from gputopo.reports.views.words import cut
 
 _LONGEST = 60
@@ -23,6 +23,16 @@ def colour_of(picture: Picture, card: Card) -> str:
 def letters(box: Box) -> str:
     """`[PIX]`, `[NODE] [SYS]`, or nothing."""
     return " ".join(f"[{level}]" for level in box.levels)
+
+
+def number(count: int | None) -> str:
+    """Of links; a number that is not known is a question mark."""
+    return "?" if count is None else str(count)
+
+
+def link_label(bundle: Bundle) -> str:
+    """`NV4` as nvidia-smi prints it, `1 xGMI`."""
+    return f"{number(bundle.times)} xGMI" if bundle.kind == "xgmi" else f"NV{number(bundle.times)}"
 
 
 def short(text: str) -> str:

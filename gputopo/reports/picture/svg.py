@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gputopo.reports.picture.palette import DARK, LIGHT, Look
-from gputopo.reports.picture.scene import Group, Path, Rect, Scene, Shape, Text
+from gputopo.reports.picture.scene import Group, Rect, Scene, Shape, Text
 from gputopo.reports.sanitise import clean
 
 FONTS = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
@@ -90,7 +90,7 @@ def _shape(shape: Shape, looks: dict[str, Look], prefix: str) -> str:
             f'<rect{paint} x="{_number(shape.x)}" y="{_number(shape.y)}" width="{_number(shape.width)}" '
             f'height="{_number(shape.height)}" rx="{_number(shape.radius)}"{stroke}{dash}/>'
         )
-    drawn = " ".join(op + " ".join(_number(float(one)) for one in rest) for op, *rest in shape.ops)
+    drawn = " ".join(f"{op}{' '.join(_number(float(one)) for one in rest)}" for op, *rest in shape.ops)
     dash = f' stroke-dasharray="{shape.dash}"' if shape.dash else ""
     return f'<path{paint} d="{drawn}" stroke-width="{_number(shape.width)}"{dash}/>'
 

@@ -14,7 +14,8 @@ for all its GPUs. Rails that do not fit into the columns are told in words.
     ├─ GPU0  0f:00.0 ──4
     └─ GPU1  2d:00.0 ──4
     <BLANKLINE>
-    [NODE]  level of the pairs that meet here and in nothing smaller, as in nvidia-smi topo -m
+    [NODE]  level of the pairs that meet here and in nothing smaller, as in
+            nvidia-smi topo -m
     4 ─ 4   NVLinks between two GPUs
 """
 
@@ -24,6 +25,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gputopo.reports.picture.parts import Box, Bundle, Card, Fabric, Picture, boxes
+from gputopo.reports.picture.shown_as import link_label, number
 from gputopo.reports.sanitise import clean, width
 from gputopo.reports.style import SGR, Style
 from gputopo.rules.wording import names
@@ -50,16 +52,18 @@ def render(picture: Picture, style: Style) -> str:
     rows = [row for room in picture.rooms for row in _tree(room, picture)]
     rails, left_out = _rails(picture, rows, style.columns)
     lines = [_paint(((picture.title, "strong"), (f"   {picture.subtitle}", "")), style, style.columns), ""]
-    room = style.columns - _RAIL * (max((rail.column for rail in rails), default=-1) + 1)
-    widest = max((min(_width(row, style), room) for row in rows), default=0)
+    room = style.columns - 1 - _RAIL * (max((rail.column for rail in rails), default=-1) + 1)
+    first = min((rail.ends[0][0] for rail in rails), default=0)
+    last = max((rail.ends[-1][0] for rail in rails), default=0)
+    widest = max((min(_width(row, style), room) for row in rows[first : last + 1]), default=0)
     for at, row in enumerate(rows):
         text = _paint(row.spans, style, room)
         tail = _tail(at, rails)
         if tail.strip():
-            used = min(_width(row, style), room)
-            joined = " " if widest > used else ""
-            fill = "─" * (widest - used - len(joined)) if any(at == end for rail in rails for end, _ in rail.ends) else " " * (widest - used - len(joined))
-            text += joined + _coloured(_plain(fill + tail.rstrip(), style), "NV", style)
+            left = widest + 1 - min(_width(row, style), room)
+            ends = any(at == end for rail in rails for end, _ in rail.ends)
+            fill = " " + ("─" if ends else " ") * (left - 1)
+            text += _coloured(_plain(fill + tail.rstrip(), style), "NV", style)
         lines.append(text.rstrip())
     lines += _words(picture, rails, left_out, style)
     return "\n".join(lines) + "\n"
@@ -77,7 +81,8 @@ def _tree(room: Box, picture: Picture) -> list[_Row]:
 
     def walk(part: Box | Card, first: str, rest: str) -> None:
         if isinstance(part, Card):
-            badges = "".join(f" <{mark}>" for mark in dict.fromkeys(mark for id in part.ids for mark in marks.get(id, ())))
+            own = dict.fromkeys(mark for id in part.ids for mark in marks.get(id, ()))
+            badges = "".join(f" <{mark}>" for mark in own)
             name, *more = part.lines
             spans = ((first, "dim"), (name, "strong"), ("".join(f"  {one}" for one in more), ""), (badges, "warning"))
             rows.append(_Row(spans, part.ids))
@@ -108,13 +113,11 @@ def _rails(picture: Picture, rows: Sequence[_Row], columns: int) -> tuple[list[_
     wanted = []
     for bundle in picture.bundles:
         if bundle.a in place and bundle.b in place:
-            ends = sorted((place[bundle.a], place[bundle.b]))
-            count = "?" if bundle.count is None else str(bundle.count)
-            wanted.append(_Rail(tuple((end, count) for end in ends), "│" if bundle.seen else "┆"))
+            rows_of = sorted((place[bundle.a], place[bundle.b]))
+            wanted.append(_Rail(tuple((end, number(bundle.times)) for end in rows_of), "│" if bundle.seen else "┆"))
     wanted.sort(key=lambda rail: (rail.ends[-1][0] - rail.ends[0][0], rail.ends))
     for fabric in picture.fabrics:
-        ends = sorted((place[id], count) for id, count in fabric.links if id in place)
-        told = tuple((end, "?" if count is None else str(count)) for end, count in ends)
+        told = tuple(sorted((place[id], number(count)) for id, count in fabric.links if id in place))
         if told:
             wanted.append(_Rail(told, "║" if fabric.seen else "┆"))
     made: list[_Rail] = []
@@ -181,14 +184,13 @@ def _of_links(bundles: Sequence[Bundle], fabrics: Sequence[Fabric], left_out: bo
         rail = "║" if fabric.seen else "┆"
         lines += _wrapped(f"{fabric.title} ({names([id for id, _ in fabric.links])})", f"{rail} ", style)
     if bundles and not left_out:
-        count = "?" if bundles[0].count is None else str(bundles[0].count)
+        count = number(bundles[0].times)
         word = "xGMI links" if bundles[0].kind == "xgmi" else "NVLinks"
         lines += _wrapped(f"{word} between two GPUs", f"{count} ─ {count}".ljust(8), style)
     if bundles and left_out:
         alike: dict[str, list[str]] = {}
         for one in bundles:
-            count = "?" if one.count is None else str(one.count)
-            alike.setdefault(f"{count} xGMI" if one.kind == "xgmi" else f"NV{count}", []).append(f"{one.a}-{one.b}")
+            alike.setdefault(link_label(one), []).append(f"{one.a}-{one.b}")
         for word, some in alike.items():
             lines += _wrapped(" ".join(some), f"{word}: ", style)
     return lines
