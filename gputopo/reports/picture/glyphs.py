@@ -7,8 +7,13 @@ Hundredths of an em for the characters from the blank to `~`, rounded up, as the
     (33.24, 37.08)
     >>> fit("mlx5_bond_0_of_a_long_name", 60, 10)
     'mlx5_bon…'
-    >>> wrap(["CPUs 0-55,112-167 (112)", "1007 GiB"], 10, lambda line: 80)
-    ['CPUs 0-55,', '112-167 (112) ·', '1007 GiB']
+    >>> wrap(["CPUs 0-55,112-167 (112)", "1007 GiB"], 10, lambda line: 100)
+    ['CPUs 0-55,112-167', '(112) · 1007 GiB']
+
+What a renderer shows as an escape is measured as one.
+
+    >>> fit("a\\u202eb", 60, 10)
+    'a\\\\u202eb'
 """
 
 from __future__ import annotations
@@ -16,6 +21,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+
+from gputopo.reports.sanitise import clean
 
 _REGULAR = (
     32, 41, 46, 84, 64, 96, 78, 28, 40, 40, 50, 84, 32, 37, 32, 34, 64, 64, 64, 64, 64, 64, 64, 64, 64, 64, 34, 34,
@@ -35,7 +42,8 @@ ELLIPSIS = "…"
 
 @lru_cache(4096)
 def text_width(text: str, size: float, bold: bool = False) -> float:
-    """Pixels a text takes at most, with a margin for none of the kerning."""
+    """Pixels a text takes at most; kerning only narrows it."""
+    text = clean(text)
     table = _BOLD if bold else _REGULAR
     units = sum(
         table[ord(one) - 32] if " " <= one <= "~" else _WIDEST if one < "\U00010000" else _BEYOND for one in text
@@ -45,6 +53,7 @@ def text_width(text: str, size: float, bold: bool = False) -> float:
 
 def fit(text: str, room: float, size: float, bold: bool = False) -> str:
     """The text, or its beginning with an ellipsis where it takes more room."""
+    text = clean(text)
     if text_width(text, size, bold) <= room:
         return text
     kept, left = [], room - text_width(ELLIPSIS, size, bold)
@@ -71,7 +80,7 @@ def wrap(parts: Iterable[str], size: float, room_of: Callable[[int], float], bol
     for part in parts:
         if pieces:
             pieces[-1] += " · "
-        pieces += words(part)
+        pieces += words(clean(part))
     lines = [""]
     for piece in pieces:
         longer = lines[-1] + piece
