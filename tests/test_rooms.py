@@ -60,6 +60,7 @@ NOT_FORMATS = {
 THIRD_PARTY = {
     "typer": {"cli", "commands"},
     "rich": {"commands", "reports"},
+    "cairosvg": {"reports"},
     "yaml": {"reports", "parsers"},
     "pynvml": {"evidence", "parsers"},
     "subprocess": {"evidence"},

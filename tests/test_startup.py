@@ -51,6 +51,15 @@ def test_inspect_of_a_file_loads_nothing_slow(arguments: list[str], tmp_path: Pa
     assert not any(name.startswith("gputopo.nccl.") for name in names), "NCCL's model is for --bandwidth"
 
 
+@pytest.mark.parametrize("form", ["ascii", "svg", "dot", "mermaid"])
+def test_a_picture_of_a_file_loads_nothing_slow(form: str, tmp_path: Path, floor: set[str]) -> None:
+    file = tmp_path / "topo.txt"
+    file.write_text(TOPO)
+    status, names = loaded("draw", str(file), "-o", form)
+    assert status == 0
+    assert names & (SLOW | {"cairosvg", "gputopo.inspection_pods"}) - floor == set()
+
+
 def test_the_slow_ones_are_not_of_typer(floor: set[str]) -> None:
     """Else the test above would let them pass."""
     assert "typer.main" in floor

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gputopo.reports.picture.palette import LEVELS, LIGHT
-from gputopo.reports.picture.parts import Box, Card, Picture, boxes, cards
-from gputopo.reports.picture.shown_as import colour_of, letters, link_label, number, short
+from gputopo.reports.picture.parts import Box, Card, Picture
+from gputopo.reports.picture.shown_as import brief, colour_of, letters, link_label, number, short
 from gputopo.reports.sanitise import clean
 
 _INDENT = "  "
@@ -32,15 +32,14 @@ class _Graph:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
         self.node_of: dict[str, str] = {}  # device → node
-        self.cluster_of: dict[str, str] = {}  # box → cluster
-        self.anchor: dict[str, str] = {}  # box without devices → a node that is not seen
+        self.anchor: dict[str, str] = {}  # room → the point in it where it is connected
         self.count = 0
 
     def lines(self) -> Iterator[str]:
         picture = self.picture
         yield "graph gputopo {"
         yield f"  graph [label={quoted(short(picture.title), picture.subtitle)}, labelloc=t, labeljust=l, " \
-              'compound=true, fontname="Helvetica", nodesep=0.15, ranksep=0.4];'
+              'fontname="Helvetica", nodesep=0.15, ranksep=0.4];'
         yield '  node [shape=box, style="filled,rounded", fontname="Helvetica", fontsize=10, margin="0.08,0.04"];'
         yield '  edge [fontname="Helvetica", fontsize=10];'
         for room in picture.rooms:
@@ -60,7 +59,7 @@ class _Graph:
             for id in part.ids:
                 self.node_of[id] = node
             look = LIGHT[colour_of(self.picture, part)]
-            label = quoted(*(short(line) for line in part.lines))
+            label = quoted(*map(brief, part.lines))
             tip = quoted(short(part.about))
             yield f'{indent}{node} [label={label}, tooltip={tip}, fillcolor="{look.fill}", color="{look.stroke}"];'
         elif part.bridges:
@@ -78,15 +77,13 @@ class _Graph:
 
     def cluster(self, box: Box, indent: str) -> Iterator[str]:
         self.count += 1
-        self.cluster_of[box.id] = f"cluster_{self.count}"
         yield f"{indent}subgraph cluster_{self.count} {{"
         style = "rounded" if box.seen else '"rounded,dashed"'
         label = quoted(" ".join(part for part in (short(box.title), letters(box)) if part), *map(short, box.details))
         yield f'{indent}{_INDENT}label={label}; labelloc=t; style={style}; color="{LIGHT["box-numa"].stroke}";'
-        if not box.inside:
-            node = self.new()
-            self.anchor[box.id] = node
-            yield f"{indent}{_INDENT}{node} [shape=point, style=invis];"
+        if box in self.picture.rooms or not box.inside:
+            self.anchor[box.id] = node = self.new()
+            yield f"{indent}{_INDENT}{node} [shape=point, width=0.07];"
         for one in box.inside:
             yield from self.part(one, None, indent + _INDENT)
         yield f"{indent}}}"
@@ -100,11 +97,7 @@ class _Graph:
         yield f'  {node} [label={label}, fillcolor="{LIGHT["between"].fill}"];'
         style = "bold" if between.seen else "dashed"
         for room in between.rooms:
-            own = tuple(box for box in self.picture.rooms if box.id == room)
-            ends = [self.anchor[box.id] for box in boxes(own) if box.id in self.anchor]
-            ends += [self.node_of[card.id] for card in cards(own)]
-            if ends:
-                yield f"  {node} -- {ends[-1]} [style={style}, lhead={self.cluster_of[room]}];"
+            yield f"  {node} -- {self.anchor[room]} [style={style}];"
 
     def links(self) -> Iterator[str]:
         blue, purple = LIGHT["nvlink"].stroke, LIGHT["xgmi"].stroke
@@ -113,7 +106,7 @@ class _Graph:
             if a and b:
                 style = "solid" if bundle.seen else "dashed"
                 colour = purple if bundle.kind == "xgmi" else blue
-                yield f'  {a} -- {b} [label="{link_label(bundle)}", color="{colour}", constraint=false, ' \
+                yield f'  {a} -- {b} [xlabel="{link_label(bundle)}", color="{colour}", constraint=false, ' \
                       f"penwidth={_pen(bundle.times)}, style={style}];"
         for fabric in self.picture.fabrics:
             node = self.new()
@@ -124,7 +117,7 @@ class _Graph:
             for id, count in fabric.links:
                 if id in self.node_of:
                     dashed = "" if fabric.seen else ", style=dashed"
-                    yield f'  {self.node_of[id]} -- {node} [label="{number(count)}", color="{blue}", ' \
+                    yield f'  {self.node_of[id]} -- {node} [xlabel="{number(count)}", color="{blue}", ' \
                           f"penwidth={_pen(count)}{dashed}];"
 
 

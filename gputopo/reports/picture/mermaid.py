@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from gputopo.reports.picture.palette import LIGHT
 from gputopo.reports.picture.parts import Box, Card, Picture
-from gputopo.reports.picture.shown_as import colour_of, letters, link_label, number, short
+from gputopo.reports.picture.shown_as import brief, colour_of, letters, link_label, number, short
 from gputopo.reports.sanitise import clean
 
 # Mermaid's own entity codes: `#` and `;` around a name or a number.
@@ -71,7 +71,7 @@ class _Chart:
             for id in part.ids:
                 self.node_of[id] = node
             self.roles.setdefault(colour_of(self.picture, part), []).append(node)
-            yield f"{indent}{node}[{quoted(*map(short, part.lines))}]"
+            yield f"{indent}{node}[{quoted(*map(brief, part.lines))}]"
         elif part.bridges:
             node = self.new()
             yield f"{indent}{node}([{quoted(part.title, *map(short, part.details), letters(part))}])"

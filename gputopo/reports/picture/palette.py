@@ -20,7 +20,7 @@ class Look(NamedTuple):
 LEVELS = {
     "pix": "#009e73", "pxb": "#56b4e9", "phb": "#f0e442", "node": "#e69f00", "sys": "#d55e00", "open": "#b8bfc7",
 }  # fmt: skip
-_PODS = ("#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#0072b2")
+_PODS = ("#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d55e00", "#b8bfc7")  # black words stand out on each
 assert len(_PODS) == POD_COLOURS
 
 
@@ -34,7 +34,7 @@ def _looks(page: str, text: str, muted: str, line: str, blue: str, purple: str, 
     tint = 0.16
     looks = {
         "page": Look(page),
-        "text": Look(text), "muted": Look(muted), "card-text": Look(text), "card-muted": Look(muted),
+        "text": Look(text), "muted": Look(muted), "card-text": Look(text), "card-muted": Look(_mixed(text, muted, 0.7)),
         "on-level": Look("#000000"), "level-mark": Look("none", "#000000"), "on-badge": Look("#000000"),
         "on-pill": Look(text), "on-wire": Look(text), "wire-ground": Look(page), "on-fabric": Look(text),
         "box-package": Look(_mixed(line, page, 0.10), line, 1.6),
@@ -65,10 +65,10 @@ def _looks(page: str, text: str, muted: str, line: str, blue: str, purple: str, 
         looks[f"pod-{at}"] = Look(colour, text, 1)
     for kind in ("gpu", "nic", "nvme"):
         looks[f"{kind}-other"] = Look(_mixed(muted, page, 0.06), _mixed(muted, page, 0.6), 1)
-        looks[f"{kind}-set-a"] = Look(_mixed("#56b4e9", page, 0.45), text, 2.6)
-        looks[f"{kind}-set-b"] = Look(_mixed("#e69f00", page, 0.45), text, 2.6)
+        looks[f"{kind}-set-a"] = Look(_mixed("#56b4e9", page, 0.4), text, 2.6)
+        looks[f"{kind}-set-b"] = Look(_mixed("#e69f00", page, 0.4), text, 2.6)
         for at, colour in enumerate(_PODS, 1):
-            looks[f"{kind}-pod-{at}"] = Look(_mixed(colour, page, 0.4), colour, 2)
+            looks[f"{kind}-pod-{at}"] = Look(_mixed(colour, page, 0.36), colour, 2)
     return looks
 
 

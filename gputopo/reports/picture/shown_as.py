@@ -6,7 +6,7 @@ from gputopo.reports.picture.captions import pod_role
 from gputopo.reports.picture.parts import Box, Bundle, Card, Picture
 from gputopo.reports.views.words import cut
 
-_LONGEST = 60
+_BRIEF, _LONGEST = 28, 80
 
 
 def colour_of(picture: Picture, card: Card) -> str:
@@ -33,6 +33,11 @@ def number(count: int | None) -> str:
 def link_label(bundle: Bundle) -> str:
     """`NV4` as nvidia-smi prints it, `1 xGMI`."""
     return f"{number(bundle.times)} xGMI" if bundle.kind == "xgmi" else f"NV{number(bundle.times)}"
+
+
+def brief(text: str) -> str:
+    """For a device, of which there are many beside each other."""
+    return cut(text, _BRIEF)
 
 
 def short(text: str) -> str:
