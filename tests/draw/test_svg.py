@@ -117,6 +117,16 @@ def test_levels_are_told_apart_without_colour() -> None:
     assert set(DASHES) == {"PIX", "PXB", "PHB", "NODE", "SYS", "?"}
 
 
+def test_no_colour_is_handed_down() -> None:
+    """A shape without a stroke would take that of its group."""
+    for scene in (layout(compose(machine(links="fabric"))), layout(compose(machine(links="cables")))):
+        text = render(scene)
+        groups = set(re.findall(r'<g class="gputopo-([^"]+)"', text))
+        assert groups
+        assert groups & {*LIGHT, *DARK} == set()
+        assert not re.search(r"<g [^>]*(?:fill|stroke)", text)
+
+
 def test_dark_ground_by_the_reader_or_by_the_page() -> None:
     text = drawn()
     assert f'class="gputopo-page" fill="{LIGHT["page"].fill}"' in text  # without a style sheet: light

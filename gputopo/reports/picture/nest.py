@@ -91,7 +91,7 @@ def _socket_name(node: NodeTopology, ids: tuple[str, ...]) -> str:
 def _socket(node: NodeTopology, ids: tuple[str, ...], name: str, inside: Sequence[Box]) -> Box:
     known = [package for package in node.packages or () if package.id in ids]
     if not known:
-        return Box("unknown", "socket?", name, (), tuple(inside), seen=False)
+        return Box("unknown", "socket?" + "+".join(ids), name, (), tuple(inside), seen=False)
     model = one_line(f"{known[0].vendor or ''} {known[0].arch or ''}")
     return Box("package", "+".join(ids), name, (model,) if model else (), tuple(inside))
 

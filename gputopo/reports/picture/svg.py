@@ -67,7 +67,7 @@ def _group(group: Group, looks: dict[str, Look], prefix: str) -> Iterator[str]:
     if not group.shapes:
         return
     ids = f' data-ids="{escape(" ".join(group.ids))}"' if group.ids else ""
-    yield f'<g class="{prefix}-{group.kind}"{ids}>'
+    yield f'<g class="{prefix}-is-{group.kind}"{ids}>'  # no role's name: its stroke would be handed down
     if group.about:
         yield f"<title>{escape(group.about)}</title>"
     for shape in group.shapes:
