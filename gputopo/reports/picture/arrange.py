@@ -28,8 +28,9 @@ from gputopo.reports.picture.sizes import (
 )
 
 _ROWS = 4  # of cards above a GPU
-_ROOMS = ("package", "numa", "unknown")
 _WITH_CPUS = ("numa", "unknown")
+_PCI = ("hostBridge", "switch", "bridge", "level")
+_SIDE_BY_SIDE = (("package", *_WITH_CPUS, *_PCI), ("package", *_WITH_CPUS), ("package",))  # for each `narrow`
 
 
 class Spot(NamedTuple):
@@ -72,8 +73,8 @@ class Size(NamedTuple):
 class Arranger:
     """Sizes and places for one picture: all cards have one width, and one height a kind."""
 
-    def __init__(self, picture: Picture, *, narrow: bool = False) -> None:
-        """narrow: what has no GPU stands above what has, within a switch or root complex."""
+    def __init__(self, picture: Picture, *, narrow: int = 0) -> None:
+        """narrow: what has no GPU stands above what has, 1: within a switch or root complex, 2: in a NUMA node too."""
         self._narrow = narrow
         self._cpu_bar = CPU_BAR if picture.to_cpu else 0.0
         every = list(cards(picture.rooms))
@@ -92,7 +93,7 @@ class Arranger:
         inner = _across([one.width for one in columns])
         tops: tuple[tuple[Size, ...], ...] = ()
         piles: tuple[tuple[Size, ...], ...] = ()
-        if self._narrow and columns and part.kind not in _ROOMS:
+        if columns and part.kind not in _SIDE_BY_SIDE[self._narrow]:
             tops = _tops(rest, inner)
             inner = max([inner, *(_across([one.width for one in row]) for row in tops)])
         else:

@@ -15,9 +15,10 @@ _WIDE = 1400.0  # from here on what has no GPU is put above what has
 
 
 def layout(picture: Picture) -> Scene:
-    arranger, sizes, wide = _arranged(picture, narrow=False)
-    if wide > _WIDE:
-        arranger, sizes, wide = _arranged(picture, narrow=True)
+    arranger, sizes, wide = _arranged(picture, 0)
+    for narrow in (1, 2):
+        if wide > _WIDE:
+            arranger, sizes, wide = _arranged(picture, narrow)
     width = max(wide + 2 * MARGIN, NARROWEST)
     title = head(picture, width)
     bar = title.bottom + 6
@@ -46,7 +47,7 @@ def layout(picture: Picture) -> Scene:
     return Scene(round(width), round(words.bottom + MARGIN - 8), picture.title, picture.summary, groups)
 
 
-def _arranged(picture: Picture, *, narrow: bool) -> tuple[Arranger, list[Size], float]:
+def _arranged(picture: Picture, narrow: int) -> tuple[Arranger, list[Size], float]:
     arranger = Arranger(picture, narrow=narrow)
     sizes = [arranger.size(room) for room in picture.rooms]
     return arranger, sizes, sum(size.width for size in sizes) + ROOM_GAP * max(0, len(sizes) - 1)

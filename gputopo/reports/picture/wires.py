@@ -80,9 +80,13 @@ def _components(ids: Sequence[str], pairs: Iterable[Pair]) -> list[list[str]]:
 
 def _fabric(node: NodeTopology, gpus: Sequence[Gpu], members: Sequence[str], switched: Sequence[Pair]) -> Fabric:
     links = tuple((gpu.id, _into_fabric(gpu, switched)) for gpu in gpus if gpu.id in members)
-    counts = {count for _, count in links}
-    only = counts.pop() if len(counts) == 1 else None
-    each = f"{counted(only, 'link')} from each GPU" if only else "links from each GPU"
+    counts = sorted({count for _, count in links if count is not None})
+    if any(count is None for _, count in links) or not counts:
+        each = "links from each GPU"
+    elif len(counts) == 1:
+        each = f"{counted(counts[0], 'link')} from each GPU"
+    else:
+        each = f"{counts[0]} to {counts[-1]} links from each GPU"
     addresses = {link.remote for gpu in gpus if gpu.id in members for link in gpu.links if link.remote_kind == "switch"}
     listed = node.nvswitches or ()
     own = tuple(one.id for one in listed if one.pci in addresses or one.id in addresses)
