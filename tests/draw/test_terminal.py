@@ -83,6 +83,17 @@ def test_what_does_not_fit_as_rails_is_told_in_words() -> None:
     assert max(map(width, text.splitlines())) <= 80
 
 
+def test_wide_and_foreign_letters() -> None:
+    made = machine(gpus=2, nics=2)
+    name = "機種" * 60 + " Größe " + "е" * 90
+    nics = tuple(nic._replace(device=name) for nic in made.nics or ())
+    picture = compose(made._replace(name=name, nics=nics, gpus=tuple(one._replace(name=name) for one in made.gpus)))
+    for unicode in (True, False):
+        lines = render(picture, Style(80, False, unicode)).splitlines()
+        assert max(map(width, lines)) <= 80
+        assert unicode or all(line.isascii() for line in lines)
+
+
 def test_hostile_names() -> None:
     text = render(compose(hostile.node()), Style(80, True, True))
     plain = text

@@ -120,14 +120,14 @@ def _rails(picture: Picture, rows: Sequence[_Row], columns: int) -> tuple[list[_
         told = tuple(sorted((place[id], number(count)) for id, count in fabric.links if id in place))
         if told:
             wanted.append(_Rail(told, "║" if fabric.seen else "┆"))
-    made: list[_Rail] = []
+    lanes: list[list[_Rail]] = [[] for _ in range((columns - _LEAST) // _RAIL)]
     for rail in wanted:
-        column = 0
-        while any(other.column == column and _meet(rail, other) for other in made):
-            column += 1
-        made.append(rail._replace(column=column))
-    needed = _RAIL * (max((rail.column for rail in made), default=-1) + 1)
-    return ([], True) if columns - needed < _LEAST else (made, False)
+        free = (at for at, lane in enumerate(lanes) if not any(_meet(rail, other) for other in lane))
+        column = next(free, None)
+        if column is None:
+            return [], True
+        lanes[column].append(rail._replace(column=column))
+    return [rail for lane in lanes for rail in lane], False
 
 
 def _meet(one: _Rail, other: _Rail) -> bool:
@@ -200,10 +200,11 @@ def _wrapped(text: str, head: str, style: Style) -> list[str]:
     """Words in lines, the further ones below the first word."""
     room = style.columns - len(head)
     lines = [""]
-    for word in clean(text, ascii_only=False).split(" "):
+    for word in _plain(clean(text), style).split(" "):
         while width(word) > room:
-            lines.append(word[:room])
-            word = word[room:]
+            start = _start(word, room)
+            lines.append(start)
+            word = word[len(start) :]
         longer = f"{lines[-1]} {word}" if lines[-1] else word
         if width(longer) > room:
             lines.append(word)
@@ -214,6 +215,14 @@ def _wrapped(text: str, head: str, style: Style) -> list[str]:
     return [_plain(line, style) for line in made]
 
 
+def _start(text: str, room: int) -> str:
+    """As much of the text as takes this many columns, at least a character."""
+    end = 1
+    while end < len(text) and width(text[: end + 1]) <= room:
+        end += 1
+    return text[:end]
+
+
 def _paint(spans: Spans, style: Style, room: int) -> str:
     """One line, cut with an ellipsis where it takes more columns."""
     made, left = "", room
@@ -221,14 +230,10 @@ def _paint(spans: Spans, style: Style, room: int) -> str:
     for text, role in spans:
         safe = _plain(clean(text), style)
         if total > room:
-            kept = ""
-            for one in safe:
-                if width(kept + one) > left - 1:
-                    break
-                kept += one
+            kept = _start(safe, left - 1) if safe else ""
+            kept = kept if width(kept) < left else ""
             if len(kept) < len(safe):
                 return made + _coloured(kept, role, style) + _plain("…", style)
-            safe = kept
         left -= width(safe)
         made += _coloured(safe, role, style)
     return made
