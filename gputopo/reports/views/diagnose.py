@@ -80,11 +80,15 @@ def _rates(told: Told) -> Iterator[Block]:
     elif rates.measured is not None:
         parts.append(f"measured {rates.measured:.4g}")
     if rates.expected is not None:
-        parts.append(f"expected {rates.expected:.4g}" + (f" ({rates.basis})" if rates.basis else ""))
+        parts.append(f"expected {rates.expected:.4g}")
     if rates.ceiling is not None:
-        parts.append(f"wire limit {rates.ceiling:.4g}" + (f" ({rates.ceiling_basis})" if rates.ceiling_basis else ""))
+        parts.append(f"wire limit {rates.ceiling:.4g}")
     if parts:
         yield KeyValue("RATE", (cell(" | ".join(parts) + "   all-reduce bus GB/s"),))
+    if rates.expected is not None and rates.basis:
+        yield KeyValue("", (cell(f"expected: {rates.basis}", "dim"),))
+    if rates.ceiling is not None and rates.ceiling_basis:
+        yield KeyValue("", (cell(f"wire limit: {rates.ceiling_basis}", "dim"),))
 
 
 def _weakest(told: Told) -> Iterator[Block]:

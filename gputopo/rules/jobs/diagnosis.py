@@ -42,6 +42,7 @@ class Diagnosis:
         self.node = job.node
         self.held = held
         self.file = file
+        self.order: tuple[str, ...] | None = None  # of the GPUs, where another gives better groups (order.py)
         self.rates = rates or Rates(job.measured)
         self.sight = Sight(job.node)
         self._judge = Judge(job.node)

@@ -1,56 +1,93 @@
-"""What sets of this node reach in NCCL's own model: of the job's set, of its groups, of a set beside it."""
+"""What sets of this node reach in NCCL's model or by a published figure: the job's set, its groups, a set beside it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 
-from gputopo.nccl import Machine, Refused, all_reduce, field_of, graphs, machine, paths, ring_bound, subset
+from gputopo.nccl import (
+    Field,
+    Machine,
+    Refused,
+    SetRates,
+    all_reduce,
+    field_of,
+    graphs,
+    machine,
+    paths,
+    rates,
+    ring_bound,
+    subset,
+)
+from gputopo.nccl.set_shapes import Shapes
 from gputopo.rules.jobs.diagnosis import Diagnosis
 from gputopo.rules.jobs.rates import Rates
 
 
 class Reckoning:
-    """NCCL's model of one node; built once. `refused`: why there is none."""
+    """NCCL's model of one node; built once. Of NCCL's own topology file where that is the source."""
 
     def __init__(self, diagnosis: Diagnosis, expired: Callable[[], bool] = lambda: False) -> None:
-        source = diagnosis.file if diagnosis.file is not None else diagnosis.node
-        made = machine(source) if diagnosis.node.gpus else None
+        self._node = diagnosis.node
         self._expired = expired
-        self.machine: Machine | None = made if isinstance(made, Machine) else None
-        self.refused = made.reason if isinstance(made, Refused) else "" if made else "the node has no GPU"
-        self.assumptions = self.machine.assumptions if self.machine is not None else ()
-        self._bus = {gpu.id: gpu.pci or f"ffff:{at:02x}:00.0" for at, gpu in enumerate(diagnosis.node.gpus)}
+        self._by_set: dict[tuple[str, ...], float | None] = {}
+        self._by_shape: dict[tuple[str, float], float | None] = {}
+        self._shapes = Shapes(diagnosis.node)
+        self._numbers = {gpu.id: at for at, gpu in enumerate(diagnosis.node.gpus)}
+        self._field: Field | None = None
+        self._places: dict[str, int] = {}
+        file = diagnosis.file
+        made = machine(file) if file is not None else machine(diagnosis.node)
+        if file is not None and isinstance(made, Machine):
+            made = made._replace(names={gpu.id: gpu.pci for gpu in diagnosis.node.gpus if gpu.pci})
+        self.machine = made if isinstance(made, Machine) else None
+        self.refused = made.reason if isinstance(made, Refused) else ""
 
-    @lru_cache(maxsize=4096)  # noqa: B019  (lives as long as one command)
-    def gbytes(self, gpus: tuple[str, ...]) -> float | None:
-        """GB/s of the best algorithm by NCCL's search and model; None: not to be had."""
+    def gbytes(self, gpus: Sequence[str]) -> float | None:
+        """GB/s of the best algorithm by NCCL's search and model; None: not to be had, or the time is up."""
+        key = tuple(gpus)
+        if key not in self._by_set:
+            self._by_set[key] = self._search(key)
+        return self._by_set[key]
+
+    def _search(self, gpus: tuple[str, ...]) -> float | None:
         own = self._subset(gpus)
-        if own is None:
+        if own is None or self._expired():
             return None
         found = graphs(own, self._expired)
-        if not found.complete:
+        return max((one.bus_gbps for one in all_reduce(found)), default=None) if found.complete else None
+
+    def alike(self, gpus: Sequence[str]) -> float | None:
+        """The same for one of many sets: NCCL is asked once for all sets of one shape and one load bound."""
+        if self.machine is None:
             return None
-        return max((one.bus_gbps for one in all_reduce(found)), default=None)
+        if self._field is None:
+            self._field = field_of(self.machine.reach)
+            order = {gpu.busid: place for place, gpu in enumerate(self.machine.gpus)}
+            self._places = {gpu: order[bus] for gpu, bus in self.machine.names.items() if bus in order}
+        if not all(gpu in self._places for gpu in gpus):
+            return None
+        bound = ring_bound(self._field, [self._places[gpu] for gpu in gpus]).gbps
+        key = (self._shapes.of([self._numbers[gpu] for gpu in gpus]), round(bound, 3))
+        if key not in self._by_shape:
+            self._by_shape[key] = self.gbytes(gpus)
+        return self._by_shape[key]
 
     def pair(self, a: str, b: str) -> float | None:
         """GB/s of the path between two GPUs, one direction."""
         own = self._subset((a, b))
         return paths(own).pairs[0, 1].gbps if own is not None else None
 
-    def rates(self, gpus: Sequence[str], measured: float | None) -> Rates:
-        """The three numbers of a set."""
-        expected = self.gbytes(tuple(gpus))
-        basis = "NCCL's own model, best algorithm" if expected is not None else ""
-        return Rates(measured, expected, None, basis, "")
-
-    def bound(self, gpus: Sequence[str]) -> float | None:
-        """GB/s that a ring cannot exceed, without a search: to rank many sets."""
-        own = self._subset(tuple(gpus))
-        return ring_bound(field_of(own.reach)).gbps if own is not None else None
+    def rates(self, gpus: Sequence[str], measured: float | None, without_nvls: bool) -> tuple[Rates, tuple[str, ...]]:
+        """(the three numbers of a set, what they suppose)"""
+        algorithms = ("Ring", "Tree") if without_nvls else None
+        found: SetRates = rates(
+            self._node, gpus, algorithms=algorithms, machine=self.machine, expired=self._expired
+        )  # fmt: skip
+        expected = None if found.cut else found.expected
+        return Rates(measured, expected, found.ceiling, found.basis, found.ceiling_basis), found.assumptions
 
     def _subset(self, gpus: Sequence[str]) -> Machine | None:
-        if self.machine is None or len(gpus) < 2:
+        if self.machine is None or len(gpus) < 2 or not all(gpu in self.machine.names for gpu in gpus):
             return None
-        made = subset(self.machine, [self._bus.get(gpu, gpu) for gpu in gpus])
+        made = subset(self.machine, [self.machine.names[gpu] for gpu in gpus])
         return made if isinstance(made, Machine) else None

@@ -12,8 +12,8 @@ What to do
     Manager, a DRA constraint, or the order in which pods start (`gputopo allocate sequence`).
 
 When it is silent
-    Every pair has NVLinks (then only CPU memory and NICs are further), the set is all GPUs of the node, no better set
-    of its size exists, or the sockets are not known. NUMA nodes are not sockets (GT115).
+    Every pair has NVLinks (then only CPU memory and NICs are further), the set is all GPUs of the node, or no better
+    set of its size exists. NUMA nodes are not sockets (GT115): where sockets are not known, NUMA nodes are named.
 
 Example
     >>> from gputopo.jobs.join import Asked
@@ -40,8 +40,10 @@ def check(diagnosis: Diagnosis) -> Iterator[Finding]:
         return
     for team in diagnosis.teams:
         seen = diagnosis.sight.see(team)
-        if not seen.cross_package or diagnosis.all_nvlink(team) is not False or len(team) == len(diagnosis.node.gpus):
+        across = seen.cross_package or (seen.cross_package is None and seen.cross_numa)
+        if not across or diagnosis.all_nvlink(team) is not False or len(team) == len(diagnosis.node.gpus):
             continue
+        what = "sockets" if seen.cross_package else "NUMA nodes (sockets not known)"
         better = better_sets(diagnosis, team)
         if not better:
             continue
@@ -50,11 +52,11 @@ def check(diagnosis: Diagnosis) -> Iterator[Finding]:
             CODE,
             SEVERITY,
             tuple(team),
-            f"{team.title} crosses sockets over PCIe: {sides(diagnosis, team)}{weakest}",
-            matters="each all-reduce passes the link between the sockets, or the host's memory",
+            f"{team.title} crosses {what} over PCIe: {sides(diagnosis, team)}{weakest}",
+            matters=f"each all-reduce passes the link between the {what}, or the host's memory",
             because=f"on an empty node {better} would do without",
-            remedy="order CUDA_VISIBLE_DEVICES so that each group stays in a socket (see ORDER)"
-            if diagnosis.job.groups
+            remedy="another order of CUDA_VISIBLE_DEVICES, without rescheduling"
+            if diagnosis.order is not None
             else "another set: gputopo allocate device-plugin|kubelet|dra says which are to be had",
             evidence=tuple(
                 Evidence(None, None, f"{pair.a}-{pair.b} {pair.level}")

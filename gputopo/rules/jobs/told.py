@@ -16,8 +16,6 @@ from gputopo.rules.jobs.run import run
 from gputopo.rules.jobs.verdict import is_decided, verdict
 from gputopo.topology.node import NoteAssumption, NoteUnknown
 
-_RANKED = 2_000  # sets of which NCCL's model is asked before the order of levels decides
-
 
 class Told(NamedTuple):
     diagnosis: Diagnosis
@@ -48,26 +46,31 @@ def tell(
     """`expired`: whether the time is up; what NCCL's search has not found then is left open."""
     job = diagnosis.job
     reckoning = Reckoning(diagnosis, expired) if diagnosis.pairs else None
-    diagnosis.rates = _rates(diagnosis, reckoning)
+    diagnosis.rates, supposed = _rates(diagnosis, reckoning)
+    order = diagnosis.order = better_order(diagnosis, reckoning.alike if reckoning is not None else None)
     findings, not_checked = run(diagnosis, select, ignore)
-    order = better_order(diagnosis, reckoning.gbytes if reckoning is not None else None)
     groups = {one.gpus: rate for one in job.groups if reckoning and (rate := reckoning.gbytes(one.gpus)) is not None}
     better = diagnosis.better(job.gpus) if job.narrowed and len(job.gpus) < len(diagnosis.node.gpus) else ()
     best = better[0] if better else ()
-    supposed = [NoteAssumption((), text, None) for text in (reckoning.assumptions if reckoning else ())]
+    notes = [NoteAssumption((), text, None) for text in supposed]
     of_set = set(job.gpus)
     return Told(
         diagnosis, findings, not_checked,
         verdict(diagnosis, findings, not_checked), is_decided(diagnosis, findings), order, groups, best,
         reckoning.gbytes(best) if best and reckoning else None,
-        (*job.assumptions, *job.node.assumptions, *(supposed if diagnosis.rates.expected else ())),
+        (*job.assumptions, *job.node.assumptions, *(notes if diagnosis.rates.expected else ())),
         tuple(one for one in job.node.unknown if not of_set or _touches(one, of_set)),
         reckoning,
     )  # fmt: skip
 
 
-def _rates(diagnosis: Diagnosis, reckoning: Reckoning | None) -> Rates:
-    return reckoning.rates(diagnosis.job.gpus, diagnosis.job.measured) if reckoning else Rates(diagnosis.job.measured)
+def _rates(diagnosis: Diagnosis, reckoning: Reckoning | None) -> tuple[Rates, tuple[str, ...]]:
+    """What the set should reach, without NVLS where the job's log says that it has none."""
+    job = diagnosis.job
+    if reckoning is None:
+        return Rates(job.measured), ()
+    counts = job.communicator.counts if job.communicator else ()
+    return reckoning.rates(job.gpus, job.measured, bool(counts) and all(one.nvls == 0 for one in counts))
 
 
 def _touches(note: NoteUnknown, gpus: set[str]) -> bool:

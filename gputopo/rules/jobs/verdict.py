@@ -57,6 +57,8 @@ def _cause(diagnosis: Diagnosis, causes: Sequence[Finding]) -> str:
     if diagnosis.seen.cross_package and diagnosis.all_nvlink(diagnosis.job.gpus):
         parts.append("The set crosses sockets, which is not the cause: every pair has NVLink.")
     more = len([one for one in causes[1:] if one.severity == first.severity])
+    if diagnosis.order is not None:
+        parts.append("An order of CUDA_VISIBLE_DEVICES mends it without rescheduling (ORDER).")
     if more:
         parts.append(f"{more} more of this weight below.")
     return " ".join(parts)
