@@ -268,6 +268,19 @@ BESIDE: tuple[Format, ...] = (
         get=("sudo cat /var/lib/kubelet/dra_manager_state > dra_manager_state",),
     ),
     Format(
+        "crictl-inspect", "crictl_inspect", ('"runtimeSpec"', '"sandboxID"', '"sandboxId"', '"ociVersion"'),
+        "crictl inspect of containerd and CRI-O, one container or many; an OCI config.json",
+        "pod, CPU set, process, CDI devices, mounts and NVIDIA_VISIBLE_DEVICES of containers",
+        "what the kubelet gave: the variable is a claim",
+        get=("crictl ps -q | xargs sudo crictl inspect > containers.json",),
+    ),
+    Format(
+        "docker-inspect", "docker_inspect", ('"HostConfig"',),
+        "docker inspect, also of nerdctl and podman",
+        "pod, CPU set, process, --gpus, devices, NVIDIA_VISIBLE_DEVICES of containers", "what the kubelet gave",
+        get=("docker ps -q | xargs docker inspect > containers.json",),
+    ),
+    Format(
         "plugin-config", None, (),
         "the device plugin's config.yaml, its ConfigMap with a key per node, or a ClusterPolicy",
         "MIG strategy, sharing, allocation policy, what a container sees", "which GPUs there are",
@@ -287,6 +300,8 @@ MISSES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (('"podResources"', '"pod_resources"', '"deviceIds"', '"device_ids"'), PODRESOURCES, PODS),
     (("ClaimInfoStateList",), "the kubelet's state of resource claims", PODS),
     (('"policyName"', '"PodDeviceEntries"'), "a state file of the kubelet", BOTH),
+    (('"runtimeSpec"', '"sandboxID"', '"ociVersion"'), "what crictl inspect prints of a container", PODS),
+    (('"HostConfig"',), "what docker inspect prints of a container", PODS),
     (("kind: KubeletConfiguration", '"kubeletconfig"'), "a kubelet's configuration", ALLOCATE),
     (("migStrategy:", "timeSlicing:"), "a device plugin's configuration", ALLOCATE),
     (("\napiVersion: ", "apiVersion: v1", '"apiVersion": "', "apiVersion: resource.k8s.io"), "a Kubernetes object",

@@ -34,12 +34,18 @@ class Word(NamedTuple):
 
 class Chosen(NamedTuple):
     devices: tuple[Device, ...]
-    given: bool  # by the kubelet, DRA or a scheduler's annotation; False: a process or an environment says so
+    given: (
+        bool  # by the kubelet, DRA, a runtime; False: a process, or an environment that the kubelet's list contradicts
+    )
     uses: tuple[str, ...] | None
     conflicts: tuple[Conflict, ...]
+    by: str = ""  # what of the source says so, see spoken.BY
 
 
-def choose(group: Group, names: Names, claims: Sequence[tuple[Spoken, ClaimRecord]], title: str) -> Chosen:
+def choose(
+    group: Group, names: Names, claims: Sequence[tuple[Spoken, ClaimRecord]], title: str, listed: bool = False
+) -> Chosen:
+    """`listed`: a source has every container that the kubelet gave devices to, so that one not in it was given none."""
     own: dict[str, list[Word]] = {PLUGIN: [], DRA: []}
     told: list[Word] = []
     uses: list[str] | None = None
@@ -61,7 +67,8 @@ def choose(group: Group, names: Names, claims: Sequence[tuple[Spoken, ClaimRecor
     devices = tuple(one for word in used if word for one in word.devices)
     if not any(used) and told:
         best = min(told, key=lambda one: (BY.index(one.by) if one.by in BY else len(BY), order(one.source.format)))
-        return Chosen(best.devices, best.by != "env", _once(uses), tuple(_other_gpus(best, told, title)))
+        given = best.by != "open" and not (best.by == "env" and listed)
+        return Chosen(best.devices, given, _once(uses), tuple(_other_gpus(best, told, title)), best.by)
     first = next((word for word in used if word), None)
     if first is not None:
         conflicts += _other_gpus(Word(first.source, "", devices), told, title)
@@ -122,7 +129,10 @@ def _units(devices: Iterable[Device]) -> frozenset[str]:
 def _other_gpus(word: Word, told: Sequence[Word], title: str) -> list[Conflict]:
     """What the container was told of GPUs, where that is other GPUs."""
     own = _gpus(word.devices)
-    different = [one for one in told if one is not word and (found := _gpus(one.devices)) and found != own]
+    different = [
+        one for one in told
+        if one is not word and (found := _gpus(one.devices)) and (found - own if one.by == "open" else found != own)
+    ]  # fmt: skip
     if not different or not own:
         return []
     values = [Value(_shown(word.devices), word.title)]
@@ -133,9 +143,14 @@ def _other_gpus(word: Word, told: Sequence[Word], title: str) -> list[Conflict]:
 def _gpus(devices: Iterable[Device]) -> frozenset[str]:
     """GPUs and MIG devices, resolved where they can be; a replica is its GPU. Empty: an index nobody resolves."""
     devices = tuple(devices)
-    if any(one.is_gpu and one.gpu is None and not one.id.startswith(("GPU-", "MIG-")) for one in devices):
+    if any(one.is_gpu and one.gpu is None and not _uuid(one.id).startswith(("GPU-", "MIG-")) for one in devices):
         return frozenset()
-    return frozenset(one.mig or one.gpu or one.id.partition("::")[0] for one in devices if one.is_gpu)
+    return frozenset(one.mig or one.gpu or _uuid(one.id) for one in devices if one.is_gpu)
+
+
+def _uuid(id: str) -> str:
+    """Also of a CDI name, vendor/class=UUID, and of a replica."""
+    return id.rpartition("=")[2].partition("::")[0]
 
 
 def _shown(devices: Iterable[Device]) -> list[str]:

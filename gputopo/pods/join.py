@@ -30,7 +30,8 @@ def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) 
     groups = [*groups, *unclaimed(groups, spoken)]
     claims = [(one, claim) for one in spoken for claim in one.records.claims]
     titles = [_title(one) for one in groups]
-    chosen = [choose(one, names, claims, title) for one, title in zip(groups, titles)]
+    listed = any(one.records.containers_complete for one in spoken)
+    chosen = [choose(one, names, claims, title, listed) for one, title in zip(groups, titles)]
     own_kinds = kinds(groups, [frozenset(device.id for device in one.devices) for one in chosen])
     policies = _policies(spoken)
     shared = _says_shared(spoken)
@@ -58,7 +59,13 @@ def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) 
         past=bool(spoken) and all(one.records.past for one in spoken),
         conflicts=tuple(conflicts),
         unknown=_unresolved(containers),
-        assumptions=(*grouped.assumptions, *_kind_notes(containers), *stale, *free_notes),
+        assumptions=(
+            *grouped.assumptions,
+            *_kind_notes(containers),
+            *_claimed_only(containers),
+            *stale,
+            *free_notes,
+        ),
     )
 
 
@@ -86,7 +93,7 @@ def _container(
         placed(chosen.devices, sight), cpus, pool, numa_of_cpus(node, cpus), packages_of_cpus(node, cpus),
         memory or None, pages, allowed, nodes, visible, chosen.uses,
         tuple(sorted({pid for one in own.said for pid in one.holding.pids})), chosen.given,
-        tuple(dict.fromkeys(one.source.id for one in own.said)),
+        tuple(dict.fromkeys(one.source.id for one in own.said)), chosen.by,
     )  # fmt: skip
 
 
@@ -194,6 +201,13 @@ def _unresolved(containers: Sequence[Container]) -> tuple[NoteUnknown, ...]:
 def _settled(reason: str) -> tuple[str, str]:
     head, _, settles = reason.partition(": ")
     return head, settles
+
+
+def _claimed_only(containers: Sequence[Container]) -> list[NoteAssumption]:
+    """NVIDIA_VISIBLE_DEVICES is a claim, also where it is all there is."""
+    claim = "holds what its NVIDIA_VISIBLE_DEVICES names: no source says what it was given"
+    return [NoteAssumption((one.title,), f"{one.title} {claim}", None) for one in containers
+            if one.by == "env" and one.given and one.devices]  # fmt: skip
 
 
 def _kind_notes(containers: Sequence[Container]) -> list[NoteAssumption]:

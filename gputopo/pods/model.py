@@ -61,8 +61,9 @@ class Container(NamedTuple):
     visible: tuple[str, ...] | None
     uses: tuple[str, ...] | None  # GPUs that its processes have open; None: not looked at
     pids: tuple[int, ...]
-    given: bool  # by the kubelet (or DRA): False for a process that merely uses a GPU
+    given: bool  # by the kubelet, DRA or a runtime: False for a process that merely uses a GPU
     sources: tuple[str, ...]
+    by: str = ""  # what says which devices, where it is no source's own word: env, cdi, open (holdings.DeviceHeld.by)
 
     @property
     def title(self) -> str:
