@@ -18,7 +18,8 @@ class DeviceHeld(NamedTuple):
     """One device (or replica, or MIG device) of one resource.
 
     space: of the id. `uuid` GPU-… · `mig` MIG-… · `index` NVML index in the source's view · `minor` · `pci` ·
-    `dra` driver/pool/device · `cdi` vendor/class=name · `name` of a kernel device · `other` (a plugin's own).
+    `dra` driver/pool/device · `cdi` vendor/class=name · `name` of a kernel device · `gres` place in Slurm's list of the
+    node's GPUs · `other` (a plugin's own).
     A replica is written as its plugin does, `GPU-…::2`, and has the space of the device.
     """
 
@@ -27,7 +28,7 @@ class DeviceHeld(NamedTuple):
     space: str
     numa_nodes: tuple[int, ...] | None = None
     health: str = ""  # Healthy, Unhealthy, Unknown: as the source writes it
-    by: str = ""  # what of the source says so, where it has several: env, cdi, mount, annotation, node, process
+    by: str = ""  # what of the source says so, where it has several: env, cdi, mount, annotation, node, process, open
     share: str = ""  # of a DRA device that several claims may hold at a time: the id of this share
 
 

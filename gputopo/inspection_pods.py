@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from gputopo.errors import GputopoError
 from gputopo.evidence.piece import Piece
+from gputopo.holdings import HoldingRecords
 from gputopo.pods.join import join
 from gputopo.pods.spoken import Spoken
 from gputopo.rules.pods.audit import Audit
@@ -18,7 +19,7 @@ def audits(
 ) -> tuple[Audit, ...]:
     """One for each node. Raises GputopoError: nothing says who holds what, or it is not clear on which node."""
     spoken, evidence = _read(pieces)
-    if not spoken:
+    if not any(_says_who(one.records) for one in spoken):
         names = ", ".join(dict.fromkeys(piece.name for piece in pieces))
         raise GputopoError(
             "nothing in it says who holds what", names,
@@ -50,6 +51,11 @@ def _read(pieces: Sequence[Piece]) -> tuple[list[Spoken], list[Piece]]:
             id = one.format if taken[one.format] == 1 else f"{one.format}-{taken[one.format]}"
             spoken.append(Spoken(Source(id, piece.name, one.format, piece.where, piece.whole), one))
     return spoken, evidence
+
+
+def _says_who(records: HoldingRecords) -> bool:
+    """Not what only tells what names of devices mean."""
+    return records._replace(names=(), gaps=(), observations=()) != HoldingRecords(records.format, records.node)
 
 
 def _nodes(evidence: Sequence[Piece], assume: Mapping[str, str] | None) -> tuple[NodeTopology, ...]:

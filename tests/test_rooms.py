@@ -31,7 +31,7 @@ MAY: dict[str, set[str]] = {
     "documents": WORDS | {"records", "holdings", "topology", "allocate", "pods", "rules", "fleet"},
     "reports": WORDS
     | {"records", "holdings", "topology", "allocate", "pods", "rules", "fleet", "documents", "inspection"},
-    "inspection_pods": WORDS | {"inspection", "evidence", "parsers", "topology", "pods", "rules"},
+    "inspection_pods": WORDS | {"inspection", "holdings", "evidence", "parsers", "topology", "pods", "rules"},
     "inspection": WORDS | {"records", "holdings", "evidence", "parsers", "topology", "rules", "documents"},
 }
 EVERYTHING = {"cli", "commands", "__init__", "__main__", "sample_files"}

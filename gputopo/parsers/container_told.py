@@ -43,7 +43,7 @@ class Told(NamedTuple):
 
 def holding(one: Told, own: Sequence[DeviceHeld] = ()) -> ContainerHolding:
     """`own`: devices that the runtime itself says it gave."""
-    pairs = [tuple(word.split("=", 1)) for word in one.env if "=" in word]
+    pairs = [(key, value) for key, equals, value in (word.partition("=") for word in one.env) if equals]
     shown = dict(pairs)
     place = place_of(f"0::/{one.cgroup}")
     devices = (*own, *_devices(one, pairs))
@@ -70,7 +70,7 @@ def first(labels: Mapping[str, str], keys: Iterable[str]) -> str | None:
     return next((labels[key] for key in keys if labels.get(key)), None)
 
 
-def _devices(one: Told, pairs: Iterable[Sequence[str]]) -> Iterable[DeviceHeld]:
+def _devices(one: Told, pairs: Iterable[tuple[str, str]]) -> Iterable[DeviceHeld]:
     named = [(*found, "cdi") for name in one.cdi for found in told.of_annotation("cdi.k8s.io/", name)]
     for key, value in one.annotations.items():
         named += [(*found, "annotation") for found in told.of_annotation(key, value)]

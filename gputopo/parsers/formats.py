@@ -281,6 +281,12 @@ BESIDE: tuple[Format, ...] = (
         get=("docker ps -q | xargs docker inspect > containers.json",),
     ),
     Format(
+        "cdi-spec", "cdi_spec", ("cdiVersion",),
+        "a CDI specification of /etc/cdi or /var/run/cdi, JSON or YAML",
+        "which device a CDI name means: UUID, minor number, kernel device", "who holds what",
+        get=("nvidia-ctk cdi generate > nvidia.yaml", "sudo cat /var/run/cdi/*.json > cdi.json"),
+    ),
+    Format(
         "plugin-config", None, (),
         "the device plugin's config.yaml, its ConfigMap with a key per node, or a ClusterPolicy",
         "MIG strategy, sharing, allocation policy, what a container sees", "which GPUs there are",
@@ -301,6 +307,7 @@ MISSES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("ClaimInfoStateList",), "the kubelet's state of resource claims", PODS),
     (('"policyName"', '"PodDeviceEntries"'), "a state file of the kubelet", BOTH),
     (('"runtimeSpec"', '"sandboxID"', '"ociVersion"'), "what crictl inspect prints of a container", PODS),
+    (("cdiVersion",), "a CDI specification", PODS),
     (('"HostConfig"',), "what docker inspect prints of a container", PODS),
     (("kind: KubeletConfiguration", '"kubeletconfig"'), "a kubelet's configuration", ALLOCATE),
     (("migStrategy:", "timeSlicing:"), "a device plugin's configuration", ALLOCATE),

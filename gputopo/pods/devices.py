@@ -34,9 +34,7 @@ class Word(NamedTuple):
 
 class Chosen(NamedTuple):
     devices: tuple[Device, ...]
-    given: (
-        bool  # by the kubelet, DRA, a runtime; False: a process, or an environment that the kubelet's list contradicts
-    )
+    given: bool  # by the kubelet, DRA or a runtime; False: a process says so, or an environment and the kubelet not
     uses: tuple[str, ...] | None
     conflicts: tuple[Conflict, ...]
     by: str = ""  # what of the source says so, see spoken.BY

@@ -59,7 +59,7 @@ class Names:
         known = self._known.get((space, id))
         if known is not None:
             found = self._of_name(known)
-            if found is not None:
+            if found is not None and (found.gpu or found.nic or found.mig):
                 return found
         if id.startswith("MIG-"):
             gpu = self._mig.get(id)

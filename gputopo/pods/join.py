@@ -58,7 +58,7 @@ def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) 
         rejected=_rejected(grouped.pods),
         past=bool(spoken) and all(one.records.past for one in spoken),
         conflicts=tuple(conflicts),
-        unknown=_unresolved(containers),
+        unknown=(*_unresolved(containers), *_gaps(spoken)),
         assumptions=(
             *grouped.assumptions,
             *_kind_notes(containers),
@@ -196,6 +196,12 @@ def _unresolved(containers: Sequence[Container]) -> tuple[NoteUnknown, ...]:
             if device.unresolved and device.is_gpu:
                 reasons.setdefault(device.unresolved, []).append(device.id)
     return tuple(NoteUnknown(tuple(dict.fromkeys(ids)), "gpu", *_settled(reason)) for reason, ids in reasons.items())
+
+
+def _gaps(spoken: Iterable[Spoken]) -> Iterable[NoteUnknown]:
+    """What a source could not say."""
+    found = [gap for one in spoken for gap in one.records.gaps]
+    return dict.fromkeys(NoteUnknown(gap.subjects, gap.attribute, gap.reason, gap.settled_by) for gap in found)
 
 
 def _settled(reason: str) -> tuple[str, str]:
