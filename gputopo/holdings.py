@@ -28,7 +28,7 @@ class DeviceHeld(NamedTuple):
     space: str
     numa_nodes: tuple[int, ...] | None = None
     health: str = ""  # Healthy, Unhealthy, Unknown: as the source writes it
-    by: str = ""  # what of the source says so, where it has several: env, cdi, mount, annotation, node, process, open
+    by: str = ""  # what of the source says so: env, cdi, mount, annotation, node, process, open, used; "" its own word
     share: str = ""  # of a DRA device that several claims may hold at a time: the id of this share
 
 

@@ -80,6 +80,12 @@ def _by_node(
             "give the files of one node at a time",
         )  # fmt: skip
     by_name = {node.name: node for node in nodes if node.name}
+    if any(not node.name for node in nodes):
+        raise GputopoError(
+            f"which of the nodes {', '.join(named[:3])}{' …' if len(named) > 3 else ''} the evidence is of is not said",
+            ", ".join(dict.fromkeys(source.name for node in nodes if not node.name for source in node.sources)),
+            "give what one node holds, or evidence that has the node's name: gputopo collect",
+        )  # fmt: skip
     return [
         (by_name.get(name, NodeTopology(name=name)), [one for one in spoken if one.records.node == name], name)
         for name in named

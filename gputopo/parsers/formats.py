@@ -287,6 +287,13 @@ BESIDE: tuple[Format, ...] = (
         get=("nvidia-ctk cdi generate > nvidia.yaml", "sudo cat /var/run/cdi/*.json > cdi.json"),
     ),
     Format(
+        "slurm-job", "slurm_job", ("JobId=", "CPUAlloc=", "SLURM_JOB_ID=", "JOBID", '"gres_detail"'),
+        "scontrol show job -d, scontrol show node -d, squeue, the SLURM_* variables of a job",
+        "which GPUs of which node a job has, by their place in Slurm's list; how many a node has",
+        "NVML indexes, Linux's CPU numbers, processes",
+        get=("scontrol show job -d > jobs.txt", "scontrol show node -d NODE > node.txt"),
+    ),
+    Format(
         "plugin-config", None, (),
         "the device plugin's config.yaml, its ConfigMap with a key per node, or a ClusterPolicy",
         "MIG strategy, sharing, allocation policy, what a container sees", "which GPUs there are",
@@ -307,6 +314,7 @@ MISSES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("ClaimInfoStateList",), "the kubelet's state of resource claims", PODS),
     (('"policyName"', '"PodDeviceEntries"'), "a state file of the kubelet", BOTH),
     (('"runtimeSpec"', '"sandboxID"', '"ociVersion"'), "what crictl inspect prints of a container", PODS),
+    (("JobId=", "CPUAlloc=", "SLURM_JOB_ID=", '"gres_detail"'), "what Slurm says of jobs", PODS),
     (("cdiVersion",), "a CDI specification", PODS),
     (('"HostConfig"',), "what docker inspect prints of a container", PODS),
     (("kind: KubeletConfiguration", '"kubeletconfig"'), "a kubelet's configuration", ALLOCATE),

@@ -14,7 +14,7 @@ from gputopo.holdings import ClaimRecord, DeviceHeld
 from gputopo.pods.identify import Names
 from gputopo.pods.model import Device
 from gputopo.pods.same import Group
-from gputopo.pods.spoken import BY, Spoken, order
+from gputopo.pods.spoken import BY, NOT_GIVEN, Spoken, order
 from gputopo.topology.node import Conflict, Source, Value
 
 PLUGIN, DRA = "plugin", "dra"
@@ -65,7 +65,7 @@ def choose(
     devices = tuple(one for word in used if word for one in word.devices)
     if not any(used) and told:
         best = min(told, key=lambda one: (BY.index(one.by) if one.by in BY else len(BY), order(one.source.format)))
-        given = best.by != "open" and not (best.by == "env" and listed)
+        given = best.by not in NOT_GIVEN and not (best.by == "env" and listed)
         return Chosen(best.devices, given, _once(uses), tuple(_other_gpus(best, told, title)), best.by)
     first = next((word for word in used if word), None)
     if first is not None:

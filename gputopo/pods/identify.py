@@ -44,6 +44,7 @@ class Names:
             for name in (nic.id, nic.device, nic.pci, *nic.netdevs, *nic.members, *nic.aliases):
                 if name:
                     self._nic_by.setdefault(name, nic.id)
+        self._by_place = _in_pci_order(node)
         self._known = {(name.space, name.id): name for name in names}
 
     def device(self, held: DeviceHeld) -> Device:
@@ -70,6 +71,8 @@ class Names:
         if space in ("index", "minor"):
             what = "NVML index" if space == "index" else "minor number"
             return _Meant(self._gpu_by.get((space, id)), why=f"no GPU of the evidence has the {what} {id}")
+        if space == "gres":
+            return self._of_gres(id)
         if space in ("pci", "name", "other"):
             return self._of_place(id)
         if space == "cdi":
@@ -95,6 +98,14 @@ class Names:
         if name.uuid is not None:
             return self._meant(name.uuid, "uuid")
         return None
+
+    def _of_gres(self, id: str) -> _Meant:
+        """Slurm's AutoDetect lists GPUs in PCI bus order (facts: kubernetes-systems.md §3.6); MIG devices each."""
+        if self._by_place is None:
+            order = "the order of their PCI addresses is not in the evidence"
+            return _Meant(why=f"Slurm counts the node's GPUs, and {order}: nvidia-smi -q, or slurmd -G")
+        found = self._by_place[int(id)] if id.isdecimal() and int(id) < len(self._by_place) else None
+        return _Meant(found, why=f"the node has {len(self._by_place)} GPUs, none is number {id} in Slurm's list")
 
     def _of_place(self, id: str) -> _Meant:
         pci = _pci(id)
@@ -126,6 +137,15 @@ class Names:
         gpu = self._gpu_by.get(("minor", found[1]))
         why = f"gpu-{found[1]} counts minor numbers; which GPU has it is said by its ResourceSlice or nvidia-smi -q"
         return _Meant(gpu, mig=id if found[2] and gpu else None, why=why)
+
+
+def _in_pci_order(node: NodeTopology) -> tuple[str, ...] | None:
+    """None where an address is not known, or where a GPU is cut into MIG devices, which count for themselves."""
+    found = [(PciAddress.parse(gpu.pci) if gpu.pci else None, gpu.id) for gpu in node.gpus]
+    if not found or any(gpu.mig for gpu in node.gpus):
+        return None
+    known = [(address, id) for address, id in found if address is not None]
+    return tuple(id for _, id in sorted(known)) if len(known) == len(found) else None
 
 
 def _pci(text: str | None) -> str | None:

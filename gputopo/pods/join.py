@@ -63,6 +63,7 @@ def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) 
             *grouped.assumptions,
             *_kind_notes(containers),
             *_claimed_only(containers),
+            *_counted(spoken, node),
             *stale,
             *free_notes,
         ),
@@ -214,6 +215,15 @@ def _claimed_only(containers: Sequence[Container]) -> list[NoteAssumption]:
     claim = "holds what its NVIDIA_VISIBLE_DEVICES names: no source says what it was given"
     return [NoteAssumption((one.title,), f"{one.title} {claim}", None) for one in containers
             if one.by == "env" and one.given and one.devices]  # fmt: skip
+
+
+def _counted(spoken: Iterable[Spoken], node: NodeTopology) -> list[NoteAssumption]:
+    """Without AutoDetect, gres.conf may list the GPUs in any order."""
+    held = [each for one in spoken for container in one.records.containers for each in container.devices or ()]
+    if not node.gpus or not any(one.space == "gres" for one in held):
+        return []
+    text = "Slurm lists the GPUs in PCI bus order, as AutoDetect does; settle it: slurmd -G"
+    return [NoteAssumption((), text, None)]
 
 
 def _kind_notes(containers: Sequence[Container]) -> list[NoteAssumption]:

@@ -17,7 +17,9 @@ _ORDER = (
     "dcgm-metrics", "kubelet-log",
 )  # fmt: skip
 # Of one source, what says so: "" is its own word.
-BY = ("", "cdi", "annotation", "mount", "env", "node", "process", "open")
+BY = ("", "cdi", "annotation", "mount", "env", "node", "process", "open", "used")
+# A device file that is open gives nobody anything; a node's sum of what is used does not say by whom.
+NOT_GIVEN = ("open", "used")
 
 
 class Spoken(NamedTuple):

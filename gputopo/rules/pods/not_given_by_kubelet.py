@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gputopo.pods.model import Container
+from gputopo.pods.spoken import NOT_GIVEN
 from gputopo.rules.finding import Finding
 from gputopo.rules.pods.audit import Audit
 from gputopo.rules.wording import names
@@ -45,7 +46,7 @@ def check(audit: Audit) -> Iterator[Finding]:
     if not any(one.given and _of_pod(one) for one in audit.held.containers):
         return
     for one in audit.held.containers:
-        uses = one.uses or ((one.placed.gpus or ()) if one.by != "open" else ())
+        uses = one.uses or ((one.placed.gpus or ()) if one.by not in NOT_GIVEN else ())
         if (one.given and _of_pod(one)) or not uses:
             continue
         pids = f" (process {', '.join(map(str, one.pids[:4]))})" if one.pids and one.name else ""
