@@ -61,6 +61,7 @@ class ContainerHolding(NamedTuple):
     pids: tuple[int, ...] = ()
     running: bool | None = None
     line: int | None = None
+    at: str | None = None  # when it was so, where that is not the time of the whole source
 
 
 class Owner(NamedTuple):
@@ -88,6 +89,7 @@ class PodRecord(NamedTuple):
     cpus: CpuSet | None = None  # exclusive ones of the pod as a whole: its containers' own, and a pool they share
     memory: tuple[MemoryHeld, ...] | None = None  # assigned to the pod as a whole
     line: int | None = None
+    why: tuple[str, ...] = ()  # of a refusal: the hints that were weighed
 
 
 class ClaimRecord(NamedTuple):
@@ -120,7 +122,7 @@ class HoldingRecords(NamedTuple):
     format: str
     node: str = ""  # its name, where the source says it
     line: int = 1
-    at: str | None = None  # RFC 3339: when it was so; None: not said
+    at: str | None = None  # RFC 3339, without the year where a log has none: when it was so; None: not said
     past: bool = False  # a log or metric of what was, not what is
     fake: str = ""  # the system that fakes this node: fake-gpu-operator, KWOK
     containers: tuple[ContainerHolding, ...] = ()

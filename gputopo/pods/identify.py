@@ -61,7 +61,7 @@ class Names:
         if known is not None:
             found = self._of_name(known)
             if found is not None and (found.gpu or found.nic or found.mig):
-                return found
+                return found._replace(mig=found.mig or id) if id.startswith("MIG-") else found
         if id.startswith("MIG-"):
             gpu = self._mig.get(id)
             return _Meant(gpu, mig=id, why="" if gpu else "no GPU of the evidence has this MIG device: nvidia-smi -L")

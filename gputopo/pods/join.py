@@ -12,8 +12,9 @@ from gputopo.pods.live import living
 from gputopo.pods.model import Container, Device, Held, Pod
 from gputopo.pods.owners import owner_sets
 from gputopo.pods.placed import NOWHERE, numa_of_cpus, packages_of_cpus, placed
-from gputopo.pods.same import Group, group
+from gputopo.pods.same import Group, group, record_of
 from gputopo.pods.spoken import Said, Spoken, order
+from gputopo.pods.times import by_time, earlier, refused
 from gputopo.pods.unclaimed import unclaimed
 from gputopo.terms.cpu_set import CpuSet
 from gputopo.topology.gpu_sets import Sight
@@ -22,9 +23,11 @@ from gputopo.topology.node import Conflict, NodeTopology, NoteAssumption, NoteUn
 
 def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) -> Held:
     """`spoken`: of this node only. Sources come in any order; the answer does not depend on it."""
-    spoken = sorted(spoken, key=lambda one: order(one.source.format))
+    everything = sorted(spoken, key=lambda one: order(one.source.format))
     sight = Sight(node)
-    names = Names(node, [each for one in spoken for each in one.records.names])
+    names = Names(node, [each for one in everything for each in one.records.names])
+    times = by_time(everything)
+    spoken = times.joined
     grouped = group(spoken)
     groups, stale = living(grouped.groups, grouped.pods, spoken)
     groups = [*groups, *unclaimed(groups, spoken)]
@@ -47,7 +50,7 @@ def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) 
     return Held(
         name=name or node.name,
         node=node,
-        sources=tuple(one.source for one in spoken),
+        sources=tuple(one.source for one in everything),
         containers=containers,
         pods=pods,
         owners=owner_sets(pods, containers, sight),
@@ -55,12 +58,14 @@ def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) 
         free=free,
         policies=policies,
         fake=next((one.records.fake for one in spoken if one.records.fake), ""),
-        rejected=_rejected(grouped.pods),
+        rejected=_rejected((*grouped.pods.values(), *refused(times.beside))),
         past=bool(spoken) and all(one.records.past for one in spoken),
+        at=times.at,
+        earlier=earlier(times.beside, containers, names),
         conflicts=tuple(conflicts),
-        unknown=(*_unresolved(containers), *_gaps(spoken)),
+        unknown=(*_unresolved(containers), *_gaps(everything)),
         assumptions=(
-            *grouped.assumptions,
+            *times.notes, *grouped.assumptions,
             *_kind_notes(containers),
             *_claimed_only(containers),
             *_counted(spoken, node),
@@ -137,7 +142,7 @@ def _pods(containers: Sequence[Container], records: dict[str, PodRecord], sight:
             places.setdefault((one.uid or "", one.namespace or "", one.pod or ""), []).append(at)
     found = []
     for (uid, namespace, name), own in places.items():
-        record = records.get(uid) or records.get(f"{namespace}/{name}")
+        record = record_of(records, uid, namespace, name)
         devices = _handed_on([containers[at] for at in own])
         found.append(
             Pod(
@@ -161,11 +166,17 @@ def _handed_on(containers: Sequence[Container]) -> list[Device]:
     return list(dict.fromkeys(device for one in running or containers for device in one.devices))
 
 
-def _rejected(records: dict[str, PodRecord]) -> tuple[Pod, ...]:
-    own = {id(one): one for one in records.values() if one.rejected is not None}
+def _rejected(records: Iterable[PodRecord]) -> tuple[Pod, ...]:
+    """Each once, though an API object and a log say so; what the log has of its cause is kept."""
+    found: dict[tuple[str | None, ...], PodRecord] = {}
+    for one in records:
+        if one.rejected is not None:
+            key = (one.uid,) if one.uid else (one.namespace, one.name)
+            known = found.setdefault(key, one)
+            found[key] = known._replace(why=known.why or one.why)
     return tuple(
-        Pod(one.namespace, one.name, one.uid, (), NOWHERE, one.owners, one.phase, one.admitted, one.rejected)
-        for one in own.values()
+        Pod(one.namespace, one.name, one.uid, (), NOWHERE, one.owners, one.phase, one.admitted, one.rejected, one.why)
+        for one in found.values()
     )
 
 

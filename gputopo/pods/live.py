@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gputopo.holdings import PodRecord
-from gputopo.pods.same import Group
+from gputopo.pods.same import Group, record_of
 from gputopo.pods.spoken import Spoken
 from gputopo.topology.node import NoteAssumption
 
@@ -28,7 +28,7 @@ def living(
     gone: dict[str, str] = {}
     doubtful = False
     for one in groups:
-        record = pods.get(one.uid or "") or pods.get(f"{one.namespace or ''}/{one.pod}")
+        record = record_of(pods, one.uid, one.namespace, one.pod)
         if record is not None and record.phase in _ENDED:
             if not all(said.source.format == "kube-objects" for said in one.said):
                 gone[f"pod {one.uid or f'{one.namespace}/{one.pod}'}"] = f"its phase is {record.phase}"

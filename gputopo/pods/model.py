@@ -85,6 +85,7 @@ class Pod(NamedTuple):
     phase: str | None = None
     started: str | None = None
     rejected: tuple[str, str] | None = None
+    why: tuple[str, ...] = ()  # of a refusal: the hints that were weighed
 
     @property
     def title(self) -> str:
@@ -99,6 +100,24 @@ class OwnerSet(NamedTuple):
     name: str
     pods: tuple[int, ...]
     placed: Placed
+
+
+class Earlier(NamedTuple):
+    """What a container held at another time than that of the answer."""
+
+    at: str | None
+    source: str
+    namespace: str | None
+    pod: str | None
+    uid: str | None
+    container: str | None
+    devices: tuple[Device, ...]
+    gpus: tuple[str, ...] | None  # None: not all are resolved
+
+    @property
+    def title(self) -> str:
+        pod = f"{self.namespace or '?'}/{self.pod}" if self.pod else f"pod {self.uid}" if self.uid else ""
+        return "/".join(part for part in (pod, self.container) if part) or "container"
 
 
 class Held(NamedTuple):
@@ -116,6 +135,8 @@ class Held(NamedTuple):
     fake: str = ""
     rejected: tuple[Pod, ...] = ()
     past: bool = False
+    at: str | None = None  # when it was so, where one time is said
+    earlier: tuple[Earlier, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     unknown: tuple[NoteUnknown, ...] = ()
     assumptions: tuple[NoteAssumption, ...] = ()

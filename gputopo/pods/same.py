@@ -7,7 +7,7 @@ that have one name and the same devices are taken for one, which is a named assu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gputopo.holdings import ContainerHolding, PodRecord
@@ -50,6 +50,18 @@ def group(spoken: Sequence[Spoken]) -> Grouped:
     assumptions = _join_by_devices(rows, names)
     groups = tuple(_group(key, said, names) for key, said in rows.items())
     return Grouped(groups, _pods(spoken, names), tuple(assumptions))
+
+
+def record_of(
+    pods: Mapping[str, PodRecord], uid: str | None, namespace: str | None, name: str | None
+) -> PodRecord | None:
+    """By UID, else by name: a pod that a controller made again has the name of one that is gone."""
+    record = pods.get(uid or "")
+    if record is None and name:
+        record = pods.get(f"{namespace or ''}/{name}")
+        if record is not None and uid and record.uid not in (None, uid) and record.config_hash != uid:
+            return None
+    return record
 
 
 class _PodNames:

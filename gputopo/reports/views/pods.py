@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gputopo.pods.kinds import INIT
-from gputopo.pods.model import Container, Held, Placed
+from gputopo.pods.model import Container, Earlier, Held, Placed
 from gputopo.reports.blocks import Blank, Block, Cell, Column, KeyValue, Row, Table, cell, level_cell
 from gputopo.reports.views.inspect_findings import found
 from gputopo.reports.views.inspect_notes import notes
@@ -17,6 +17,7 @@ from gputopo.topology.node import NodeTopology
 
 _HEAD = ("JOB / POD", "GPUs", "SOCKETS", "PAIRS", "CPUs", "NIC", "VERDICT")
 _MOST_ROWS = 60
+_MOST_EARLIER = 20
 _LONGEST_CPUS = 24
 
 
@@ -29,7 +30,7 @@ def blocks(
     told = _told(held)
     made: list[Block] = [_head(held), Blank()]
     if not quiet:
-        made += [*_table(audit, findings, verbose), Blank()]
+        made += [*_table(audit, findings, verbose), Blank(), *_earlier(held)]
     made += [*found(told, findings, (), verbose=verbose, quiet=quiet)]
     if not quiet:
         made += [Blank(), *notes(told, verbose=verbose)]
@@ -55,7 +56,7 @@ def _head(held: Held) -> Block:
     verb = "holds" if len(pods) == 1 else "hold"
     said = f"{counted(len(pods), 'pod')} {verb} {count}" if pods else "no pod holds a GPU"
     free = "" if held.free is None else ", free " + (_short(held.free) or "none")
-    past = cell("as it was, not as it is", "warning") if held.past else ()
+    past = cell(f"as it was{f' at {held.at}' if held.at else ''}, not as it is", "warning") if held.past else ()
     sources = cell(listed(list(dict.fromkeys(_source(one.format, one.name) for one in held.sources)), 4), "dim")
     parts = tuple(part for part in (cell(said + free), past, sources) if part)
     return Table(held.name or "node", parts, (), ())
@@ -86,6 +87,27 @@ def _table(audit: Audit, findings: Sequence[Finding], verbose: bool) -> tuple[Bl
     if left:
         made.append(KeyValue("", (cell(f"and {left} more (-v)", "dim"),)))
     return tuple(made)
+
+
+def _earlier(held: Held) -> tuple[Block, ...]:
+    """`2026-11-29T03:12:07Z  ml/a/main held GPU0 GPU1  dcgm-metrics`: of another time, so joined to nothing."""
+    if not held.earlier:
+        return ()
+    rows = tuple(
+        Row((cell(one.at or "time not said"), cell(one.title), cell(_was(one)), cell(one.source, "dim")))
+        for one in held.earlier[:_MOST_EARLIER]
+    )
+    left = len(held.earlier) - len(rows)
+    made: list[Block] = [Table("EARLIER", (cell("at another time, joined to nothing above", "dim"),), (
+        Column(), Column(fold=True), Column(), Column()), rows)]  # fmt: skip
+    if left:
+        made.append(KeyValue("", (cell(f"and {left} more (-o json)", "dim"),)))
+    return (*made, Blank())
+
+
+def _was(one: Earlier) -> str:
+    ids = one.gpus if one.gpus is not None else [_cut(each.id) for each in one.devices]
+    return "held " + listed(list(ids), 8)
 
 
 def _worst_first(audit: Audit, findings: Sequence[Finding]) -> list[Unit]:
