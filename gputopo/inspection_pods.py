@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from gputopo.errors import GputopoError
-from gputopo.evidence.piece import Piece
+from gputopo.evidence.piece import Piece, Tree
 from gputopo.holdings import HoldingRecords
 from gputopo.pods.join import join
 from gputopo.pods.spoken import Spoken
@@ -13,12 +13,18 @@ from gputopo.rules.pods.audit import Audit
 from gputopo.rules.pods.repair import plan
 from gputopo.topology.node import NodeTopology, Source
 
+_PATIENCE = 10.0  # s, for files of processes that hang
+
 
 def audits(
-    pieces: Sequence[Piece], assume: Mapping[str, str] | None = None, live: NodeTopology | None = None
-) -> tuple[Audit, ...]:
+    pieces: Sequence[Piece], assume: Mapping[str, str] | None = None, live: NodeTopology | None = None,
+    processes: Sequence[tuple[str, HoldingRecords]] = (),
+) -> tuple[Audit, ...]:  # fmt: skip
     """One for each node. Raises GputopoError: nothing says who holds what, or it is not clear on which node."""
     spoken, evidence = _read(pieces)
+    spoken += [
+        Spoken(Source(_id(one, at), name, one.format, "", True), one) for at, (name, one) in enumerate(processes)
+    ]
     if not any(_says_who(one.records) for one in spoken):
         names = ", ".join(dict.fromkeys(piece.name for piece in pieces))
         raise GputopoError(
@@ -38,6 +44,8 @@ def _read(pieces: Sequence[Piece]) -> tuple[list[Spoken], list[Piece]]:
     evidence: list[Piece] = []
     taken: dict[str, int] = {}
     for piece in pieces:
+        if piece.tree is not None and (found := _running(piece.tree)) is not None:
+            spoken.append(Spoken(_source(found, piece, taken), found))
         if piece.data is None or not recognise_holdings.recognise(piece.data):
             evidence.append(piece)
             continue
@@ -47,15 +55,82 @@ def _read(pieces: Sequence[Piece]) -> tuple[list[Spoken], list[Piece]]:
             places = (piece.name, piece.where, f"line {error.line}" if error.line else "")
             raise GputopoError(error.what, ", ".join(one for one in places if one), error.hint) from error
         for one in records:
-            taken[one.format] = taken.get(one.format, 0) + 1
-            id = one.format if taken[one.format] == 1 else f"{one.format}-{taken[one.format]}"
-            spoken.append(Spoken(Source(id, piece.name, one.format, piece.where, piece.whole), one))
+            spoken.append(Spoken(_source(one, piece, taken), one))
     return spoken, evidence
 
 
 def _says_who(records: HoldingRecords) -> bool:
     """Not what only tells what names of devices mean."""
     return records._replace(names=(), gaps=(), observations=()) != HoldingRecords(records.format, records.node)
+
+
+def _source(records: HoldingRecords, piece: Piece, taken: dict[str, int]) -> Source:
+    before = taken.get(records.format, 0)
+    taken[records.format] = before + 1
+    return Source(_id(records, before), piece.name, records.format, piece.where, piece.whole)
+
+
+def _running(root: Tree) -> HoldingRecords | None:
+    """Who has GPUs open in the `proc/` of a captured root folder, or of a live one; None: nobody."""
+    from time import monotonic
+
+    from gputopo.evidence.live.processes import ProcTree
+    from gputopo.evidence.tree import FolderTree
+    from gputopo.parsers.gpu_processes import of_open_devices
+    from gputopo.parsers.open_devices import Below
+
+    if not any(name.isdigit() for name in root.names("proc") or ()):
+        return None
+    if not isinstance(root, FolderTree):
+        found = of_open_devices(Below(root, "proc"), root)
+    else:  # it may be live, where a process can hold up who reads of it
+        proc = ProcTree(f"{root.root}/proc", monotonic() + _PATIENCE)
+        try:
+            found = of_open_devices(proc, root)
+        finally:
+            proc.close()
+    return found if found.containers else None
+
+
+def _id(records: HoldingRecords, before: int) -> str:
+    """Of a source; `before`: how many of its format there are already."""
+    return f"{records.format}-{before + 1}" if before else records.format
+
+
+def processes(
+    folder: str | None, *, live: bool, timeout: float = 10.0, slow: Callable[[], object] = lambda: None
+) -> tuple[tuple[str, HoldingRecords], ...]:
+    """(the folder, who in it has GPUs): what the driver says of live processes, else who has device files open.
+
+    `folder` None: /proc, of which nothing is said where no driver answers. Raises GputopoError: it is no /proc.
+    """
+    import os
+    from time import monotonic
+
+    from gputopo.evidence.live import processes as running
+    from gputopo.evidence.tree import FolderTree
+    from gputopo.parsers import gpu_processes
+
+    proc = folder or "/proc"
+    above, name = os.path.split(os.path.abspath(proc))
+    root = above if name == "proc" else "/"
+    if live:
+        reading = running.read(proc, root, timeout=timeout, slow=slow)
+        try:
+            if reading.answer.recording is not None:
+                listed = reading.answer.recording.decode("utf-8", "replace")
+                return ((proc, gpu_processes.holdings(listed, reading.proc, reading.root)),)
+        finally:
+            reading.proc.close()
+        if folder is None:
+            return ()
+    tree = running.ProcTree(proc, monotonic() + timeout)
+    if not any(one.isdigit() for one in tree.names("") or ()):
+        raise GputopoError("no folder of a process in it", proc, "give a /proc, or a copy of one: --proc /host/proc")
+    try:
+        return ((proc, gpu_processes.of_open_devices(tree, FolderTree(root) if name == "proc" else None)),)
+    finally:
+        tree.close()
 
 
 def _nodes(evidence: Sequence[Piece], assume: Mapping[str, str] | None) -> tuple[NodeTopology, ...]:

@@ -27,6 +27,10 @@ KubeletRoot = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--kubelet-root", metavar="DIR", help="The kubelet's root folder, live; default /var/lib/kubelet."),
 ]
+Proc = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--proc", metavar="DIR", help="Processes: another /proc, live or a copy beside sources."),
+]
 Audited = Sequence["tuple[Audit, tuple[Finding, ...]]"]
 
 
@@ -34,6 +38,7 @@ def command(
     sources: options.Sources = None,
     socket: Socket = None,
     kubelet_root: KubeletRoot = None,
+    proc: Proc = None,
     form: Format = "text",
     output_file: options.OutputFile = None,
     color: options.Color = "auto",
@@ -50,7 +55,7 @@ def command(
     Reads the kubelet's files and what its podresources socket answers, with evidence of the node beside them; without
     a source: this node.
     """
-    from gputopo.inspection_pods import audits
+    from gputopo.inspection_pods import audits, processes
     from gputopo.rules.pods.run import run
 
     assumed = options.pairs(assume, "--assume")
@@ -60,9 +65,10 @@ def command(
         if socket is not None or kubelet_root is not None:
             option = "--socket" if socket is not None else "--kubelet-root"
             raise GputopoError(f"{option} is for the live node; give the files as sources instead")
-        found = audits(_pieces(sources, seconds, quiet), assumed)
+        beside = processes(proc, live=False) if proc is not None else ()
+        found = audits(_pieces(sources, seconds, quiet), assumed, processes=beside)
     else:
-        found = _live(socket, kubelet_root, seconds, quiet)
+        found = _live(socket, kubelet_root, proc, seconds, quiet)
     audited = [(one, run(one, selected, ignored)) for one in found]
     fails = _fails(audited, fail_on)
     note = f"{int(fails)} (--fail-on {fail_on})" if output.on_terminal(output_file) and not quiet else None
@@ -89,23 +95,32 @@ def _pieces(specs: Sequence[str], timeout: float, quiet: bool) -> tuple[Piece, .
     )
 
 
-def _live(socket: str | None, kubelet_root: str | None, timeout: float, quiet: bool) -> tuple[Audit, ...]:
-    """The socket first, the kubelet's files beside it; trouble with one is said, with both it is the answer."""
+def _live(
+    socket: str | None, kubelet_root: str | None, proc: str | None, timeout: float, quiet: bool
+) -> tuple[Audit, ...]:  # fmt: skip
+    """The socket first, the kubelet's files and the processes beside it; trouble with one is said, with all it is the
+    answer."""
     from gputopo.commands.inspect import read_live
     from gputopo.evidence.live import kubelet_root as files
     from gputopo.evidence.live import podresources
     from gputopo.inspection import live_node
-    from gputopo.inspection_pods import audits
+    from gputopo.inspection_pods import audits, processes
 
     answer = podresources.ask(podresources.socket_path(socket, kubelet_root), timeout)
     read = files.read(kubelet_root) if kubelet_root is not None else files.read()
     pieces = (*answer.pieces(), *read.pieces)
-    if not pieces:
+    slow = _waits if not quiet else lambda: None
+    running = [one for one in processes(proc, live=True, timeout=timeout, slow=slow) if one[1].containers]
+    if not pieces and not running:
         raise answer.error()
     if answer.trouble is not None and not quiet:
-        output.say(f"{answer.trouble.text}; its files are read without it")
+        output.say(f"{answer.trouble.text}; {'its files' if pieces else 'the processes'} are read without it")
     node = live_node(read_live(None, None, timeout, None, quiet))
-    return audits(pieces, live=node)
+    return audits(pieces, live=node, processes=running)
+
+
+def _waits() -> None:
+    output.say("the NVIDIA driver takes its time to list processes")
 
 
 def _text(

@@ -38,6 +38,7 @@ class Chosen(NamedTuple):
     uses: tuple[str, ...] | None
     conflicts: tuple[Conflict, ...]
     by: str = ""  # what of the source says so, see spoken.BY
+    opened: tuple[str, ...] = ()  # GPUs whose device files its processes have open
 
 
 def choose(
@@ -46,12 +47,15 @@ def choose(
     """`listed`: a source has every container that the kubelet gave devices to, so that one not in it was given none."""
     own: dict[str, list[Word]] = {PLUGIN: [], DRA: []}
     told: list[Word] = []
+    opened: list[Word] = []
     uses: list[str] | None = None
     for said in group.said:
         for by, held in _by(said.holding.devices):
             devices = tuple(dict.fromkeys(names.device(one) for one in held))
             if by == "process" or said.source.format == "process":
                 uses = [*(uses or ()), *(one.gpu for one in devices if one.gpu)]
+            elif by == "open":
+                opened.append(Word(said.source, by, devices))
             elif by:
                 told.append(Word(said.source, by, devices))
             else:
@@ -63,14 +67,17 @@ def choose(
     used = [_first(own[kind]) for kind in (PLUGIN, DRA)]
     conflicts = [one for kind in (PLUGIN, DRA) for one in _between(own[kind], title)]
     devices = tuple(one for word in used if word for one in word.devices)
+    gpus = tuple(dict.fromkeys(one.gpu for word in opened for one in word.devices if one.gpu))
+    told = told if told or any(used) else opened
     if not any(used) and told:
         best = min(told, key=lambda one: (BY.index(one.by) if one.by in BY else len(BY), order(one.source.format)))
         given = best.by not in NOT_GIVEN and not (best.by == "env" and listed)
-        return Chosen(best.devices, given, _once(uses), tuple(_other_gpus(best, told, title)), best.by)
+        return Chosen(best.devices, given, _once(uses), tuple(_other_gpus(best, told, title)), best.by, gpus)
     first = next((word for word in used if word), None)
     if first is not None:
         conflicts += _other_gpus(Word(first.source, "", devices), told, title)
-    return Chosen(devices, bool(devices), _once(uses), tuple(conflicts[:1] if _one_cause(conflicts) else conflicts))
+    once = tuple(conflicts[:1] if _one_cause(conflicts) else conflicts)
+    return Chosen(devices, bool(devices), _once(uses), once, "", gpus)
 
 
 def _by(devices: tuple[DeviceHeld, ...] | None) -> Iterator[tuple[str, list[DeviceHeld]]]:
@@ -127,10 +134,7 @@ def _units(devices: Iterable[Device]) -> frozenset[str]:
 def _other_gpus(word: Word, told: Sequence[Word], title: str) -> list[Conflict]:
     """What the container was told of GPUs, where that is other GPUs."""
     own = _gpus(word.devices)
-    different = [
-        one for one in told
-        if one is not word and (found := _gpus(one.devices)) and (found - own if one.by == "open" else found != own)
-    ]  # fmt: skip
+    different = [one for one in told if one is not word and (found := _gpus(one.devices)) and found != own]
     if not different or not own:
         return []
     values = [Value(_shown(word.devices), word.title)]

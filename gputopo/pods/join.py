@@ -99,7 +99,7 @@ def _container(
         placed(chosen.devices, sight), cpus, pool, numa_of_cpus(node, cpus), packages_of_cpus(node, cpus),
         memory or None, pages, allowed, nodes, visible, chosen.uses,
         tuple(sorted({pid for one in own.said for pid in one.holding.pids})), chosen.given,
-        tuple(dict.fromkeys(one.source.id for one in own.said)), chosen.by,
+        tuple(dict.fromkeys(one.source.id for one in own.said)), chosen.by, chosen.opened,
     )  # fmt: skip
 
 

@@ -64,6 +64,7 @@ class Container(NamedTuple):
     given: bool  # by the kubelet, DRA or a runtime: False for a process that merely uses a GPU
     sources: tuple[str, ...]
     by: str = ""  # what says which devices, where it is no source's own word: env, cdi, open (holdings.DeviceHeld.by)
+    opened: tuple[str, ...] = ()  # GPUs whose device files its processes have open, used or not
 
     @property
     def title(self) -> str:

@@ -1,7 +1,8 @@
 """GT412 sees-more-gpus-than-given
 
 What it says
-    NVIDIA_VISIBLE_DEVICES of a container is `all`, or names GPUs that it was not given; or its processes use such.
+    NVIDIA_VISIBLE_DEVICES of a container is `all`, or names GPUs that it was not given; or its processes use such,
+    or have their device files open.
 
 Why it matters
     It can use GPUs of other pods, whose memory and time then go missing without a trace in Kubernetes.
@@ -47,6 +48,9 @@ def check(audit: Audit) -> Iterator[Finding]:
         used = [gpu for gpu in one.uses or () if own and gpu not in own]
         if not what and used:
             what = f"its processes use {names(used)}"
+        opened = [gpu for gpu in one.opened if own and gpu not in own]
+        if not what and opened:
+            what = f"its processes have {names(opened)} open"
         if what:
             given = names(own) if own else f"{len([1 for each in one.devices if each.is_gpu])} GPUs"
             yield Finding(
