@@ -223,9 +223,11 @@ def _settled(reason: str) -> tuple[str, str]:
 
 def _claimed_only(containers: Sequence[Container]) -> list[NoteAssumption]:
     """NVIDIA_VISIBLE_DEVICES is a claim, also where it is all there is."""
-    claim = "holds what its NVIDIA_VISIBLE_DEVICES names: no source says what it was given"
-    return [NoteAssumption((one.title,), f"{one.title} {claim}", None) for one in containers
-            if one.by == "env" and one.given and one.devices]  # fmt: skip
+    own = tuple(one.title for one in containers if one.by == "env" and one.given and one.devices)
+    if not own:
+        return []
+    who = f"{own[0]} holds what its" if len(own) == 1 else f"{len(own)} containers hold what their"
+    return [NoteAssumption(own, f"{who} NVIDIA_VISIBLE_DEVICES names: no source says what was given", None)]
 
 
 def _counted(spoken: Iterable[Spoken], node: NodeTopology) -> list[NoteAssumption]:

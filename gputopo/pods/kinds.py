@@ -21,10 +21,13 @@ class Kind(NamedTuple):
 
 def kinds(groups: Sequence[Group], units: Sequence[frozenset[str]]) -> list[Kind]:
     """`units`: the ids that each group holds."""
-    return [_kind(at, groups, units) for at in range(len(groups))]
+    pods: dict[object, list[int]] = {}
+    for at, one in enumerate(groups):
+        pods.setdefault(_pod(one) or at, []).append(at)
+    return [_kind(at, groups, units, pods[_pod(one) or at]) for at, one in enumerate(groups)]
 
 
-def _kind(at: int, groups: Sequence[Group], units: Sequence[frozenset[str]]) -> Kind:
+def _kind(at: int, groups: Sequence[Group], units: Sequence[frozenset[str]], of_pod: Sequence[int]) -> Kind:
     own = groups[at]
     for said in own.said:
         if said.holding.kind is not None:
@@ -33,18 +36,19 @@ def _kind(at: int, groups: Sequence[Group], units: Sequence[frozenset[str]]) -> 
         if any(block.size == 0 for block in said.holding.memory or ()):
             return Kind(INIT, "its memory block is empty: the app container took it over")
     equal = False
-    for other, group in enumerate(groups):
-        if other == at or not units[at] or not _one_pod(own, group) or not units[at] & units[other]:
+    for other in of_pod:
+        if other == at or not units[at] & units[other]:
             continue
         if units[at] < units[other]:
-            return Kind(INIT, f"container {group.name} of its pod holds the same devices and more")
+            return Kind(INIT, f"container {groups[other].name} of its pod holds the same devices and more")
         equal = equal or units[at] == units[other]
     if equal:
         return Kind(None, "two containers of its pod hold the same devices: which is the init container is not said")
     return Kind(APP, "")
 
 
-def _one_pod(one: Group, other: Group) -> bool:
-    if one.uid or other.uid:
-        return one.uid == other.uid
-    return one.pod is not None and (one.namespace, one.pod) == (other.namespace, other.pod)
+def _pod(one: Group) -> tuple[str | None, ...]:
+    """() where no source says its pod."""
+    if one.uid:
+        return (one.uid,)
+    return (one.namespace, one.pod) if one.pod is not None else ()

@@ -15,6 +15,7 @@ from gputopo.pods.spoken import Said, Spoken
 from gputopo.topology.node import NoteAssumption
 
 PodKey = tuple[str, ...]
+_Row = tuple[PodKey, str]  # and the container's name
 
 
 class Group(NamedTuple):
@@ -119,18 +120,17 @@ def _join_by_devices(rows: dict[tuple[PodKey, str], list[Said]], names: _PodName
     """Rows known by name only, with rows known by UID only, where the match is the only one."""
     named = [key for key in rows if key[0] and key[0][0] == "name"]
     numbered = [key for key in rows if key[0] and key[0][0] == "uid" and names.name(key[0])[1] is None]
-    found: list[tuple[tuple[PodKey, str], tuple[PodKey, str]]] = []
+    found: dict[_Row, _Row] = {}
+    taken: set[_Row] = set()
     for wanted in (True, False):  # with the same devices; else the only one of this name on both sides
-        for key in named:
-            if any(key == one for one, _ in found):
-                continue
-            taken = {other for _, other in found}
-            fits = [one for one in numbered if one not in taken and one[1] == key[1] and _alike(rows, key, one, wanted)]
-            rivals = [one for one in named if one[1] == key[1] and fits and _alike(rows, one, fits[0], wanted)]
-            if len(fits) == 1 and len(rivals) == 1:
-                found.append((key, fits[0]))
+        rivals, others = _by_kind(named, rows, wanted), _by_kind(numbered, rows, wanted)
+        for kind, own in rivals.items():
+            fits = [one for one in others.get(kind, ()) if one not in taken] if len(own) == 1 else ()
+            if len(fits) == 1 and own[0] not in found:
+                found[own[0]] = fits[0]
+                taken.add(fits[0])
     notes = []
-    for key, other in found:
+    for key, other in found.items():
         namespace, name, _ = names.name(key[0])
         names.learn(namespace, name, other[0][1])
         text = f"pod {other[0][1]} is {namespace or '?'}/{name}: its container {key[1]} holds the same devices"
@@ -164,13 +164,14 @@ def _join_nameless(rows: dict[tuple[PodKey, str], list[Said]], names: _PodNames)
     return notes
 
 
-def _alike(
-    rows: dict[tuple[PodKey, str], list[Said]], one: tuple[PodKey, str], other: tuple[PodKey, str], same_devices: bool
-) -> bool:  # fmt: skip
-    first, second = _ids(rows[one]), _ids(rows[other])
-    if first is None or second is None:
-        return False
-    return first == second if same_devices else first[0] == second[0]
+def _by_kind(keys: Iterable[_Row], rows: dict[_Row, list[Said]], same_devices: bool) -> dict[object, list[_Row]]:
+    """Those that may be one: of one name, with the same devices, or at least with devices of the same resources."""
+    found: dict[object, list[_Row]] = {}
+    for key in keys:
+        ids = _ids(rows[key])
+        if ids is not None:
+            found.setdefault((key[1], ids if same_devices else ids[0]), []).append(key)
+    return found
 
 
 def _ids(said: Iterable[Said]) -> tuple[frozenset[str], frozenset[str]] | None:

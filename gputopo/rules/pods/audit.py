@@ -7,6 +7,7 @@ is free, a warning while only an empty node has one, and information where no be
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -54,7 +55,7 @@ class Audit:
         """Containers that hold GPUs, then jobs of several pods. Of a pod's init containers, whose GPUs its app
         containers take over, none."""
         found = [
-            Unit(_short(one, self.held), one.placed, (one,))
+            Unit(self._short(one), one.placed, (one,))
             for one in self.held.containers
             if one.kind != INIT and one.given and one.placed.gpus != () and any(each.is_gpu for each in one.devices)
         ]
@@ -65,6 +66,20 @@ class Audit:
                 title = f"{owner.kind} {owner.namespace or '?'}/{owner.name}"
                 found.append(Unit(title, owner.placed, own, True))
         return tuple(found)
+
+    def _short(self, one: Container) -> str:
+        """The pod, where the container is the only one of it that holds GPUs."""
+        if self._gpu_containers[one.uid, one.namespace, one.pod] == 1 and (one.pod or one.uid):
+            return f"{one.namespace or '?'}/{one.pod}" if one.pod else f"pod {one.uid}"
+        return one.title
+
+    @cached_property
+    def _gpu_containers(self) -> Counter[tuple[str | None, ...]]:
+        """By pod, how many containers hold GPUs, init containers apart."""
+        return Counter(
+            (one.uid, one.namespace, one.pod) for one in self.held.containers
+            if one.kind != INIT and any(each.is_gpu for each in one.devices)
+        )  # fmt: skip
 
     def better(self, unit: Unit) -> tuple[tuple[str, ...], ...] | None:
         """The best sets of its size out of its own and free GPUs, where they are better; None: not decided."""
@@ -140,15 +155,3 @@ def split(gpus: Sequence[str], audit: Audit, attribute: str = "packages") -> str
         gpu = audit.sight.gpus.get(id)
         parts.setdefault(tuple(getattr(gpu, attribute) or ()) if gpu else (), []).append(id)
     return " | ".join(" ".join(part) for part in parts.values())
-
-
-def _short(one: Container, held: Held) -> str:
-    """The pod, where the container is the only one of it that holds GPUs."""
-    mine = [
-        other for other in held.containers
-        if (other.uid, other.namespace, other.pod) == (one.uid, one.namespace, one.pod)
-        and other.kind != INIT and any(each.is_gpu for each in other.devices)
-    ]  # fmt: skip
-    if len(mine) == 1 and (one.pod or one.uid):
-        return f"{one.namespace or '?'}/{one.pod}" if one.pod else f"pod {one.uid}"
-    return one.title
