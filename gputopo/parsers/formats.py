@@ -294,6 +294,12 @@ BESIDE: tuple[Format, ...] = (
         get=("scontrol show job -d > jobs.txt", "scontrol show node -d NODE > node.txt"),
     ),
     Format(
+        "gres-conf", "gres_names", ("Gres Name=",),
+        "what slurmd -G prints: Slurm's list of the node's GPUs",
+        "which device file is which place in Slurm's list", "who holds what",
+        get=("sudo slurmd -G 2> gres.txt",),
+    ),
+    Format(
         "dcgm-metrics", "dcgm_metrics", ('UUID="', 'uuid="', '"resultType"'),
         "metrics of dcgm-exporter: exposition text, or what Prometheus answers to a query",
         "which pod, container or Slurm job had which GPU or MIG instance, and when", "what is held now",

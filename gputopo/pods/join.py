@@ -68,7 +68,7 @@ def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) 
             *times.notes, *grouped.assumptions,
             *_kind_notes(containers),
             *_claimed_only(containers),
-            *_counted(spoken, node),
+            *_counted(everything, node),
             *stale,
             *free_notes,
         ),
@@ -233,7 +233,8 @@ def _claimed_only(containers: Sequence[Container]) -> list[NoteAssumption]:
 def _counted(spoken: Iterable[Spoken], node: NodeTopology) -> list[NoteAssumption]:
     """Without AutoDetect, gres.conf may list the GPUs in any order."""
     held = [each for one in spoken for container in one.records.containers for each in container.devices or ()]
-    if not node.gpus or not any(one.space == "gres" for one in held):
+    listed = any(name.space == "gres" for one in spoken for name in one.records.names)
+    if listed or not node.gpus or not any(one.space == "gres" for one in held):
         return []
     text = "Slurm lists the GPUs in PCI bus order, as AutoDetect does; settle it: slurmd -G"
     return [NoteAssumption((), text, None)]

@@ -13,8 +13,8 @@ from gputopo.topology.node import Source
 
 _ORDER = (
     "podresources", "kubelet-checkpoint", "cpu-manager-state", "memory-manager-state", "dra-manager-state",
-    "kube-objects", "crictl-inspect", "docker-inspect", "cdi-spec", "slurm-job", "gpu-processes", "process",
-    "dcgm-metrics", "kubelet-log",
+    "kube-objects", "crictl-inspect", "docker-inspect", "cdi-spec", "slurm-job", "gres-conf", "gpu-processes",
+    "process", "dcgm-metrics", "kubelet-log",
 )  # fmt: skip
 # Of one source, what says so: "" is its own word.
 BY = ("", "cdi", "annotation", "mount", "env", "node", "process", "open", "used")
