@@ -9,7 +9,7 @@ STAMP = $(VENV)/.ready
 SHARED = ../shared
 SAMPLE = sample:hgx-h100
 
-.PHONY: inspect samples test lint replay check full bench conformance fuzz clean
+.PHONY: inspect samples test lint replay check full bench conformance e2e fuzz clean
 
 inspect: $(STAMP)
 	@$(BIN)/gputopo inspect $(SAMPLE)
@@ -47,6 +47,8 @@ replay: $(STAMP)
 	$(BIN)/python tests/replay.py letters $(SHARED)/data/sysfs/letters/evidence.json; \
 	$(BIN)/python tests/replay.py smi-sisters $(SHARED)/data/topo-dumps/other/index.jsonl; \
 	$(BIN)/python tests/replay.py nccl-xml $(SHARED)/data/nccl/xml/index.jsonl; \
+	$(BIN)/python tests/replay.py nccl-logs $(SHARED)/data/nccl/logs/index.jsonl; \
+	$(BIN)/python tests/replay.py nccl-paths $(SHARED)/data/nccl/oracle; \
 	$(BIN)/python tests/replay.py gpuallocator $(SHARED)/data/gpuallocator/node-*.json \
 	  $(SHARED)/data/gpuallocator/random.json $(SHARED)/data/gpuallocator/alias-*.json; \
 	$(BIN)/python tests/replay.py gpuallocator-outcomes $(SHARED)/data/gpuallocator/outcomes.json; \
@@ -64,7 +66,7 @@ replay: $(STAMP)
 
 check: lint test replay
 
-full: check conformance bench
+full: check conformance e2e bench
 
 bench: $(STAMP)
 	@$(BIN)/python bench/startup.py
@@ -73,6 +75,10 @@ bench: $(STAMP)
 # The real code as referee: needs Go, fetches its modules. COUNT questions a mechanism, SEED to draw them again.
 conformance: $(STAMP)
 	@$(BIN)/python -m conformance.run --count $(or $(COUNT),20000) $(if $(SEED),--seed $(SEED))
+
+# The official client against a real kube-apiserver and etcd: needs Go, fetches their modules. Exit 2 without Go.
+e2e: $(STAMP)
+	@$(BIN)/python -m e2e.run
 
 # Mutated inputs for every parser; 200,000 each over as many runs as it takes (fuzz/counts.json).
 SECONDS = 60

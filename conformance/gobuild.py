@@ -3,7 +3,7 @@
 Upstream keeps what we have to ask unexported. So a module is copied out of the module cache into
 build/conformance/, our files of PROGRAM/inside/PACKAGE are put beside its own, and the program is built over
 that copy. Nothing of upstream is changed or kept in this repository. A program is built again only when our
-Go files change.
+Go files change. GPUTOPO_BUILD names another folder than build/, for several working trees to share.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).resolve().parent
-BUILD = HERE.parent / "build" / "conformance"
+BUILD = Path(os.environ.get("GPUTOPO_BUILD") or HERE.parent / "build") / "conformance"
 _STAGED = re.compile(r"(k8s\.io/\S+) => \./staging")
 _GO_MINOR = re.compile(r"^go 1\.(\d+)", re.MULTILINE)
 OLDEST_LANGUAGE = 22  # our programs range over integers
@@ -58,7 +58,7 @@ def build(program: Program, version: str) -> Path:
     executable = folder / "ask"
     if is_built(program, version):
         return executable
-    source = _module_folder(program.module, version)
+    source = module_folder(program.module, version)
     copy = folder / "module"
     _copy_module(source, copy)
     for file in _own_files(program, "inside"):
@@ -99,7 +99,8 @@ def _fingerprint(program: Program) -> str:
     return digest.hexdigest()
 
 
-def _module_folder(module: str, version: str) -> Path:
+def module_folder(module: str, version: str) -> Path:
+    """Where the module cache has it. Raises BuildError."""
     text = _run([go(), "mod", "download", "-json", f"{module}@{version}"], HERE, check=False)
     try:
         said = json.loads(text)
@@ -132,17 +133,21 @@ def _write_go_mod(program: Program, version: str, source: Path, folder: Path) ->
     """A module over the copy. The kubelet's go.mod names its sister modules by folder: they are published as v0.x."""
     upstream = (source / "go.mod").read_text(encoding="utf-8")
     language = _GO_MINOR.search(upstream)
-    staged = _STAGED.findall(upstream)
-    sister = "v0." + version.split(".", 1)[1]
     lines = [
         f"module gputopo.conformance/{program.folder}",
         f"go 1.{max(int(language[1]) if language else 0, OLDEST_LANGUAGE)}",
         f"require {program.module} {version}",
         f"replace {program.module} => ./module",
-        *(f"replace {name} => {name} {sister}" for name in staged),
+        *(f"replace {name} => {name} {own}" for name, own in sister_modules(source, version)),
     ]
     (folder / "go.mod").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "go.sum").unlink(missing_ok=True)
+
+
+def sister_modules(source: Path, version: str) -> list[tuple[str, str]]:
+    """The modules that a go.mod names by folder, with the version under which they are published."""
+    names = _STAGED.findall((source / "go.mod").read_text(encoding="utf-8"))
+    return [(name, "v0." + version.split(".", 1)[1]) for name in names]
 
 
 def _run(command: list[str], folder: Path, check: bool = True) -> str:

@@ -4,7 +4,8 @@
     python -m conformance.run --differences      the same questions to two kubelet releases
 
 Prints for each mechanism and release how many questions were asked, the seed, and the result of
-tests/replay.py. Exit 0: no difference. 1: a difference. 2: could not be run.
+tests/replay.py; of pods-kubelet, whose answers are read while they stand and not recorded, what was compared.
+Exit 0: no difference. 1: a difference. 2: could not be run.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import Any, NamedTuple
 
 from conformance import gobuild, records
 from conformance.gobuild import DRA, GPUALLOCATOR, KUBELET, BuildError, Program
+from conformance.pods import run as pods
 from conformance.questions import dra_cel, dra_scenarios, gpuallocator, kubelet_admission, kubelet_devices
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -130,7 +132,8 @@ def differences(count: int, seed: int) -> bool:
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="conformance.run", description="Ask the real code fresh questions.")
-    parser.add_argument("--mechanism", action="append", choices=sorted(MECHANISMS), help="may be repeated; all")
+    names = sorted((*MECHANISMS, pods.NAME))
+    parser.add_argument("--mechanism", action="append", choices=names, help="may be repeated; all")
     parser.add_argument("--count", type=int, default=COUNT, help=f"questions for each mechanism; {COUNT}")
     parser.add_argument("--seed", type=int, help="a fresh one, printed")
     parser.add_argument("--release", action="append", help="of the module, as v1.36.3; those named in gobuild.py")
@@ -152,11 +155,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _all(options: argparse.Namespace, seed: int, folder: Path) -> bool:
     right = True
-    for name in options.mechanism or MECHANISMS:
-        program = MECHANISMS[name].program
+    for name in options.mechanism or (*MECHANISMS, pods.NAME):
+        program = KUBELET if name == pods.NAME else MECHANISMS[name].program
         releases = [one for one in options.release or () if _serves(program, one)] or gobuild.RELEASES[program]
         for version in releases:
-            right = conform(name, version, options.count, seed, folder) and right
+            if name == pods.NAME:
+                right = pods.conform(version, options.count, seed, folder) and right
+            else:
+                right = conform(name, version, options.count, seed, folder) and right
     return right
 
 

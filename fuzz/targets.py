@@ -20,6 +20,7 @@ from gputopo.evidence.text import NotText, decode
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.topology.build import NotOneNode
 
+_LOGS = ("nccl_log", "nccl_tests", "job_log")
 REFUSALS = (GputopoError, Unreadable, NotOneNode)
 PARSERS = Path(seeds.ROOT / "gputopo" / "parsers")
 
@@ -66,7 +67,8 @@ def target(name: str) -> Target:
         return Target(name, seeds.documents, mutate, _run_document)
     if name == "archives":
         return Target(name, archives.seeds, mutate, archives.run)
-    return Target(name, lambda: seeds.texts(name), mutate, _text_runner(name))
+    runner = _log_runner if name in _LOGS else _text_runner
+    return Target(name, lambda: seeds.texts(name), mutate, runner(name))
 
 
 def _text(data: bytes) -> str:
@@ -92,6 +94,27 @@ def _text_runner(name: str) -> Callable[[bytes, bool], None]:
             return
         piece = Piece("input", data=text.encode())
         _inspect(piece, None if module.sniff(text) else format)
+
+    return run
+
+
+def _log_runner(name: str) -> Callable[[bytes, bool], None]:
+    """A parser that takes the lines of a log, which refuses nothing: what is no print of its programs is skipped."""
+    from gputopo.parsers.recognise_job import read
+
+    module = import_module(f"gputopo.parsers.{name}")
+
+    def run(data: bytes, further: bool) -> None:
+        text = _text(data)
+        assert module.sniff(text) in (True, False)
+        lines = text.split("\n")
+        module.parse(lines)
+        if further:
+            log = read(lines)
+            assert log.lines == len(lines)
+            for job in log.nccl:
+                assert all(gap.reason.isprintable() for gap in job.gaps)
+                assert job.whole or job.gaps
 
     return run
 

@@ -26,6 +26,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "inspect": ("gputopo.commands.inspect", "What is on this node, how is it wired, what is odd."),
     "allocate": ("gputopo.commands.allocate", "Which devices would this request get, and why."),
     "pods": ("gputopo.commands.pods", "What running pods hold, and whether it crosses sockets."),
+    "diagnose": ("gputopo.commands.diagnose", "Why is this job slow, and what should change."),
     "lint": ("gputopo.commands.lint", "What is wrong with this manifest or configuration file."),
     "export": ("gputopo.commands.export", "What is known of this node as another system's configuration."),
     "collect": ("gputopo.commands.collect", "One bundle of evidence, redacted, to be read elsewhere."),

@@ -29,7 +29,7 @@ class DeviceHeld(NamedTuple):
     numa_nodes: tuple[int, ...] | None = None
     health: str = ""  # Healthy, Unhealthy, Unknown: as the source writes it
     by: str = ""  # what of the source says so: env, cdi, mount, annotation, node, process, open, used; "" its own word
-    share: str = ""  # of a DRA device that several claims may hold at a time: the id of this share
+    share: str = ""  # of a device that several hold at a time: the id of this share (DRA), how much of it it is
 
 
 class MemoryHeld(NamedTuple):
@@ -86,6 +86,7 @@ class PodRecord(NamedTuple):
     admitted: str | None = None  # RFC 3339: status.startTime
     rejected: tuple[str, str] | None = None  # (reason, message) where the kubelet refused it
     config_hash: str | None = None  # of a mirror pod: the uid under which the kubelet knows it
+    labels: tuple[tuple[str, str], ...] | None = None
     cpus: CpuSet | None = None  # exclusive ones of the pod as a whole: its containers' own, and a pool they share
     memory: tuple[MemoryHeld, ...] | None = None  # assigned to the pod as a whole
     line: int | None = None
@@ -114,6 +115,7 @@ class DeviceName(NamedTuple):
     name: str | None = None  # of a kernel device
     dra: str | None = None  # driver/pool/device
     numa_nodes: tuple[int, ...] | None = None
+    part_of: str | None = None  # of a MIG device: the UUID of its GPU
 
 
 class HoldingRecords(NamedTuple):

@@ -233,6 +233,25 @@ class PairRecord(NamedTuple):
     line: int | None = None
 
 
+class NcclElement(NamedTuple):
+    """An element of a topology file that NCCL reads, with its strings as they stand and in the file's order.
+
+    Only for what NCCL itself makes of the file (nccl/): it tries links in this order and compares these strings. The
+    root is a `system`; a file of several hosts is one `system` a host.
+    """
+
+    tag: str
+    attributes: dict[str, str]
+    children: tuple[NcclElement, ...] = ()
+    line: int | None = None
+
+    def get(self, name: str) -> str | None:
+        return self.attributes.get(name)
+
+    def named(self, tag: str) -> tuple[NcclElement, ...]:
+        return tuple(child for child in self.children if child.tag == tag)
+
+
 class NodeRecords(NamedTuple):
     """All that one source says of one node."""
 
@@ -256,3 +275,4 @@ class NodeRecords(NamedTuple):
     gaps: tuple[Gap, ...] = ()
     observations: tuple[Observation, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
+    nccl: NcclElement | None = None  # of a topology file of NCCL

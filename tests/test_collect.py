@@ -17,25 +17,13 @@ from gputopo.evidence.redact import KINDS
 from tests.evidence import planted
 from tests.evidence.bundles import called, driver_says, shown, unnamed
 from tests.evidence.live import standin
-from tests.machines import MACHINES
+from tests.machines import Spelled
 from tests.machines.render_sysfs import render_sysfs
 from tests.test_live import CONTAINER
 
 MACHINE = planted.MACHINE
 HOST_VIEW = ("0::/\n", "/dev/sda1 / ext4 rw 0 0\n")
 needs_compiler = pytest.mark.skipif(standin.compiler() is None, reason=standin.NO_COMPILER)
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("collect")
-
-
-@pytest.fixture(scope="module")
-def library(folder: Path) -> Path:
-    if standin.compiler() is None:
-        pytest.skip(standin.NO_COMPILER)
-    return standin.build(folder / "driver").parent
 
 
 # The bundle says what the node said
@@ -63,7 +51,7 @@ def reading(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.
         (root / "proc/self/status").write_text("Cpus_allowed_list:\t4-7\n")
     where = "/nowhere"
     if planted_faults is not None:
-        where = str(request.getfixturevalue("library"))
+        where = str(request.getfixturevalue("library").parent)
         driver_says(monkeypatch, tmp_path, standin.answers(MACHINE) | planted_faults)
     once = live.read(str(root), where, 1.0 if request.param == "a call hangs" else 10.0)
     monkeypatch.setattr(live, "read", lambda *_, **__: once)
@@ -93,9 +81,10 @@ def test_every_packing_inspects_as_the_node_did(
 
 
 @pytest.mark.parametrize("name", ["gb200-tray", "l40s-vm-flat", "pcie-bridged", "mixed-5gpu"])
-def test_other_machines_come_back_whole(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    render_sysfs(MACHINES[name], tmp_path / "root")
-    options = ("--root", str(tmp_path / "root"), "--driver-root", "/nowhere")
+def test_other_machines_come_back_whole(
+    name: str, spelled: Spelled, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--root", str(spelled(name)["sysfs-root"]), "--driver-root", "/nowhere")
     node = shown(json.loads(called(capsys, "inspect", *options, "-o", "json")))
     called(capsys, "collect", *options, "--keep", "all", "-q", "-o", str(tmp_path / "n.tar.gz"))
     assert shown(json.loads(called(capsys, "inspect", str(tmp_path / "n.tar.gz"), "-o", "json"))) == node

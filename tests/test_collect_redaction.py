@@ -20,21 +20,10 @@ needs_compiler = pytest.mark.skipif(standin.compiler() is None, reason=standin.N
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("collect")
-
-
-@pytest.fixture(scope="module")
-def library(folder: Path) -> Path:
-    if standin.compiler() is None:
-        pytest.skip(standin.NO_COMPILER)
-    return standin.build(folder / "driver").parent
-
-
-@pytest.fixture(scope="module")
-def planted_root(folder: Path) -> Path:
-    planted.plant(folder / "planted")
-    return folder / "planted"
+def planted_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("planted")
+    planted.plant(root)
+    return root
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +66,7 @@ def test_nothing_planted_survives(
         "--root",
         str(planted_root),
         "--driver-root",
-        str(library),
+        str(library.parent),
         "--with",
         "kubelet",
         "-o",

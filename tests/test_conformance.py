@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections import Counter
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -18,6 +19,10 @@ import pytest
 
 from conformance import gobuild, records, run
 from conformance.gobuild import DRA, GPUALLOCATOR, KUBELET, Program
+from conformance.pods import run as pods
+from conformance.pods.compare import compare
+from conformance.pods.said import Said
+from conformance.pods.said import said as given
 from tests.replay_kinds import KINDS
 
 ROOT = Path(__file__).parents[1]
@@ -147,6 +152,46 @@ def test_the_gpuallocator_program_answers_as_recorded(name: str) -> None:
         assert [case[4:] for case in topology["cases"]] == [case[:4] for case in answer["cases"]]
         if "copysafe_result" in topology:
             assert answer["cases"][0][4] == topology["copysafe_result"]
+
+
+def test_nodes_hold_what_can_be_read_wrongly() -> None:
+    questions = pods.draw(2000, 6)
+    assert questions == pods.draw(2000, 6) != pods.draw(2000, 7)
+    assert sum(map(pods.size, questions)) >= 2000
+    steps = [step for question in questions for step in question["steps"]]
+    added = [step for step in steps if step["op"] == "add"]
+    kinds = [one["kind"] for step in added for one in step["containers"]]
+    assert {step["op"] for step in steps} == {"add", "del", "end", "health"}
+    assert {"init", "sidecar", "app"} == set(kinds)
+    again = [Counter((step["namespace"], step["name"]) for step in question["steps"] if step["op"] == "add")
+             for question in questions]  # fmt: skip
+    assert any(number > 1 for names in again for number in names.values())
+    assert any(step.get("lost") for step in steps)
+    assert sum(len(claim["pods"]) > 1 for question in questions for claim in question["claims"]) > 5
+
+
+def test_our_readers_say_what_the_kubelet_gave() -> None:
+    """And a device, a pod or a claim that it did not give is found."""
+    program = built(KUBELET)
+    questions = pods.draw(250, 8)
+    counts: Counter[str] = Counter()
+    found: set[str] = set()
+    with pods.kubelet(program) as ask:
+        for question in questions:
+            right = given(question, ask(question))
+            assert list(compare(right, counts)) == []
+            found |= {line.partition(":")[0] for line in compare(_otherwise(right), Counter())}
+    assert min(counts[what] for what in ("List", "Get", "joined", "kubelet-checkpoint", "cpu-manager-state")) > 20
+    assert found >= {"List", "Get", "GetAllocatableResources", "kubelet-checkpoint", "cpu-manager-state", "joined"}
+
+
+def _otherwise(right: Said) -> Said:
+    """Every container with one device, CPU and claim more than it has."""
+    more = {
+        key: one._replace(devices=one.devices | {("nvidia.com/gpu", "GPU-x", (0,))}, cpus=one.cpus | {9999})
+        for key, one in right.holdings.items()
+    }
+    return right._replace(holdings=more, allocatable=right.allocatable | {("nvidia.com/gpu", "GPU-x", None)})
 
 
 def test_draws_do_not_share_a_generator() -> None:

@@ -118,8 +118,7 @@ def test_a_tar_of_too_many_members(place: Path, tmp_path: Path) -> None:
 
 
 def test_a_tar_of_as_many_members_as_are_allowed(place: Path, tmp_path: Path) -> None:
-    names = [f"node/sys/devices/d{number // 300}/f{number}" for number in range(99_990)]
-    blocks = b"".join(tarfile.TarInfo(name).tobuf(tarfile.USTAR_FORMAT) for name in names)
+    blocks = b"".join(_empty_file(f"node/sys/devices/d{number // 300}/f{number}") for number in range(99_990))
     (place / "many.tgz").write_bytes(gzip.compress(blocks + bytes(1024), 1))
     ended = inspect(place / "many.tgz", note=tmp_path)
     assert ended.code in (0, 2)
@@ -127,15 +126,26 @@ def test_a_tar_of_as_many_members_as_are_allowed(place: Path, tmp_path: Path) ->
     in_bounds(ended)
 
 
+def _empty_file(name: str) -> bytes:
+    """As `TarInfo(name).tobuf()`, ten times as fast."""
+    said = name.encode()
+    return said + _REST[len(said) : 148] + b"%06o" % (_SUM + sum(said)) + _REST[154:]
+
+
+_REST = tarfile.TarInfo("").tobuf(tarfile.USTAR_FORMAT)
+_SUM = int(_REST[148:154], 8)
+
+
 def test_an_archive_of_texts_that_are_each_refused(place: Path, tmp_path: Path) -> None:
     """What one of them took is given back before the next."""
     log = (TOPO.encode() * 9_000)[: MIB - 1]
     (place / "logs.tgz").write_bytes(
-        gzip.compress(packed_tar([(f"log{number}", tarfile.REGTYPE, log) for number in range(40)]), 1)
+        gzip.compress(packed_tar([(f"log{number}", tarfile.REGTYPE, log) for number in range(20)]), 1)
     )
     ended = inspect(place / "logs.tgz", note=tmp_path)
     assert "nothing in this archive can be read" in refused(ended)
     assert "more than 1,000 outputs in one text" in ended.err
+    assert ended.kilobytes < 100_000, "20 of them kept are more"
 
 
 def test_bundles_of_a_folder_are_limited_together(place: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gputopo.cli import run
 from tests.guarded import inspect, refused
 
 MIB = 1 << 20
@@ -105,7 +106,9 @@ ESCAPES = ("\x1b[2J\x1b[31m", "\x1b]0;title\x07", "\u202egnp.", "\u2066", "\x9b3
 
 @pytest.mark.parametrize("escape", ESCAPES)
 @pytest.mark.parametrize("form", ["text", "json", "yaml"])
-def test_no_escape_of_a_name_reaches_the_terminal(escape: str, form: str, place: Path, tmp_path: Path) -> None:
+def test_no_escape_of_a_name_reaches_the_terminal(
+    escape: str, form: str, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from xml.sax.saxutils import quoteattr
 
     name = quoteattr(f"mlx5_0{escape}").translate({ord(sign): None for sign in "\x00\x07\x08\x1b"})
@@ -117,8 +120,9 @@ def test_no_escape_of_a_name_reaches_the_terminal(escape: str, form: str, place:
     )
     (place / "list.txt").write_text(f"GPU 0: NVIDIA{escape} L4 (UUID: GPU-1{escape})\n", encoding="utf-8")
     for source in ("topo.xml", "list.txt"):
-        ended = inspect(place / source, "-v", "-o", form, note=tmp_path)
-        printed = ended.out + ended.err
+        run(["inspect", str(place / source), "-v", "-o", form])
+        printed = "".join(capsys.readouterr())
+        assert printed
         assert all(line.isprintable() for line in printed.split("\n")), f"{printed!a}"
 
 

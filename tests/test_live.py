@@ -62,13 +62,6 @@ def made_root(folder: Path, view: tuple[str, str]) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if standin.compiler() is None:
-        pytest.skip(standin.NO_COMPILER)
-    return standin.build(tmp_path_factory.mktemp("driver"))
-
-
 def asked(root: Path, library: Path, folder: Path, *arguments: str, **planted: str) -> Run:
     """A run against the stand-in; `planted`: what it does wrongly."""
     said = standin.answers(HGX) | {key.replace("__", "."): value for key, value in planted.items()}

@@ -10,6 +10,7 @@ import pytest
 from gputopo.cli import VERBS
 from gputopo.commands.allocate import MECHANISMS, present
 from gputopo.parsers.formats import BESIDE, FORMATS
+from gputopo.parsers.formats_jobs import JOBS
 from gputopo.parsers.recognise import module_of
 from gputopo.rules.codes import MODULES, load
 from tests.test_rooms import NOT_FORMATS
@@ -24,11 +25,11 @@ def modules(folder: str) -> set[str]:
 
 
 def test_formats() -> None:
-    modules_of_rows = {row.module for row in (*FORMATS, *BESIDE) if row.module}
-    assert modules("parsers") - NOT_FORMATS - {"recognise", "recognise_holdings"} == modules_of_rows
+    modules_of_rows = {row.module for row in (*FORMATS, *BESIDE, *JOBS) if row.module}
+    assert modules("parsers") - NOT_FORMATS - {"recognise", "recognise_holdings", "recognise_job"} == modules_of_rows
 
 
-@pytest.mark.parametrize("row", [row for row in (*FORMATS, *BESIDE) if row.module], ids=lambda row: row.id)
+@pytest.mark.parametrize("row", [row for row in (*FORMATS, *BESIDE, *JOBS) if row.module], ids=lambda row: row.id)
 def test_a_format_has_what_the_table_needs(row) -> None:  # type: ignore[no-untyped-def]
     module = module_of(row)
     assert callable(module.parse)
@@ -41,7 +42,7 @@ def test_a_format_has_what_the_table_needs(row) -> None:  # type: ignore[no-unty
 
 
 def test_format_ids_are_unique() -> None:
-    assert len({row.id for row in (*FORMATS, *BESIDE)}) == len(FORMATS) + len(BESIDE)
+    assert len({row.id for row in (*FORMATS, *BESIDE, *JOBS)}) == len(FORMATS) + len(BESIDE) + len(JOBS)
 
 
 @pytest.mark.parametrize("code", MODULES)
@@ -56,7 +57,7 @@ def test_verbs() -> None:
         "allocate_holdings", "allocate_place", "allocate_reading", "allocate_scheduler", "allocate_otherwise",
         "allocate_dra_objects", "lint_reading", "allocate_fleet", "allocate_fleet_askers", "allocate_fleet_dra",
         "allocate_fleet_options", "allocate_fleet_reading", "allocate_kubelet_question", "allocate_plugin_asked",
-        "progress", "deadline", "lint_fix",
+        "progress", "deadline", "lint_fix", "pods_watch",
     }  # fmt: skip
     mechanisms = {MECHANISMS[name][0] for name in present()}
     assert {module for module, _ in VERBS.values()} | mechanisms == {

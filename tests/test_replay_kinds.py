@@ -23,6 +23,8 @@ DATA = {
     "hwloc-captures": "data/sysfs/hwloc",
     "letters": "data/sysfs/letters/evidence.json",
     "nccl-xml": "data/nccl/xml/index.jsonl",
+    "nccl-logs": "data/nccl/logs/index.jsonl",
+    "nccl-paths": "data/nccl/oracle",
     "smi-sisters": "data/topo-dumps/other/index.jsonl",
     "public-reports": "data/public-reports/index.jsonl",
     "gpuallocator": "data/gpuallocator/random.json",
@@ -72,6 +74,17 @@ def test_an_altered_answer_is_a_mismatch_for_every_compared_key() -> None:
             if value and module.compare({**case.expected, key: alter(value)}, got):
                 altered.add(key)
     assert altered == module.COMPARED
+
+
+def test_an_altered_fact_of_a_log_is_a_mismatch() -> None:
+    module, path = present("nccl-logs")
+    for case in module.cases(path):
+        got = module.answer(case)
+        assert module.compare(case.expected, got) == []
+        for key, value in case.expected.items():
+            other = value + 1.0 if isinstance(value, float) else "x" if isinstance(value, str) else alter(value)
+            assert module.compare({**case.expected, key: other}, got), key
+        assert module.compare({**case.expected, "new": 1}, got) == ["new is no known key"]
 
 
 def alter(value: Any) -> Any:

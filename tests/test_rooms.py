@@ -18,31 +18,44 @@ MAY: dict[str, set[str]] = {
     "terms": set(),
     "records": {"terms"},
     "holdings": {"terms", "records"},
+    "nccl_records": {"terms", "records"},
+    "job_records": {"terms", "records", "nccl_records"},
     "evidence": {"terms", "errors", "version", "sample_files"},
     "protos": set(),
-    "parsers": {"terms", "records", "holdings", "protos"},
+    "parsers": {"terms", "records", "holdings", "nccl_records", "job_records", "protos"},
     "topology": {"terms", "records", "errors"},
     "cel": {"terms", "errors"},
     "allocate": WORDS | {"topology", "cel"},
+    "nccl": {"terms", "records", "topology"},
     "pods": WORDS | {"records", "holdings", "topology"},
+    "jobs": WORDS | {"records", "nccl_records", "job_records", "topology"},
     "export": WORDS | {"topology", "allocate"},
-    "rules": WORDS | {"records", "holdings", "topology", "cel", "allocate", "pods"},
+    "rules": WORDS
+    | {"records", "holdings", "nccl_records", "job_records", "topology", "cel", "allocate", "pods", "jobs", "nccl"},
     "fleet": WORDS | {"records", "topology", "allocate", "rules"},
-    "documents": WORDS | {"records", "holdings", "topology", "allocate", "pods", "rules", "fleet"},
+    "documents": WORDS | {"records", "holdings", "topology", "allocate", "pods", "jobs", "rules", "fleet"},
     "reports": WORDS
-    | {"records", "holdings", "topology", "allocate", "pods", "rules", "fleet", "documents", "inspection"},
-    "inspection_pods": WORDS | {"inspection", "holdings", "evidence", "parsers", "topology", "pods", "rules"},
+    | {"records", "holdings", "topology", "allocate", "pods", "jobs", "rules", "fleet", "documents", "inspection"},
+    "inspection_job": WORDS
+    | {"inspection", "inspection_pods", "records", "job_records", "evidence", "parsers", "topology", "allocate", "pods"}
+    | {"jobs", "rules"},
+    "inspection_pods": WORDS | {"holdings", "inspection", "evidence", "parsers", "topology", "pods", "rules"},
     "inspection": WORDS | {"records", "holdings", "evidence", "parsers", "topology", "rules", "documents"},
 }
 EVERYTHING = {"cli", "commands", "__init__", "__main__", "sample_files"}
 # The dispatcher takes a piece of evidence and answers with the error that users see.
-MORE = {"parsers/recognise.py": {"errors", "evidence"}, "parsers/recognise_holdings.py": set()}
+MORE = {
+    "parsers/recognise.py": {"errors", "evidence"},
+    "parsers/recognise_holdings.py": set(),
+    "parsers/recognise_job.py": set(),
+}
 # A parser's neighbours that are not formats.
 NOT_FORMATS = {
     "unreadable", "limits", "formats", "xml_guard", "lscpu_sockets", "pasted_text", "pci_tree", "pci_ids",
     "nvidia_smi_values", "amd_tables", "kube_objects", "manifests", "plugin_config", "kubelet_config",
     "kubelet_state", "gres_conf", "allocate_answer", "cgroup_cpuset", "proc_cgroup", "numa_maps", "gpu_processes",
     "told_devices", "container_told", "json_values", "slurm_gres", "klog_line", "open_devices",
+    "log_lines", "formats_jobs",
 }  # fmt: skip
 THIRD_PARTY = {
     "typer": {"cli", "commands"},
@@ -52,6 +65,8 @@ THIRD_PARTY = {
     "subprocess": {"evidence"},
     "socket": {"evidence"},
     "grpc": {"evidence"},
+    "kubernetes": {"evidence"},
+    "urllib3": {"evidence"},
     "grpc_tools": {"protos"},
     "google.protobuf": {"parsers", "protos"},
 }

@@ -11,7 +11,7 @@ from gputopo.evidence.open import open_sources
 from gputopo.evidence.piece import Piece
 from gputopo.inspection import inspect
 from gputopo.sample_files import sample_names
-from tests.machines import MACHINES, spellings
+from tests.machines import Spelled
 
 SHARED = Path(os.environ.get("GPUTOPO_SHARED", Path(__file__).parent.parent.parent / "shared")) / "data"
 SAVED = [
@@ -43,8 +43,8 @@ def test_a_sample(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["dgx-a100-nps4", "gb200-tray", "pcie-bridged"])
-def test_all_spellings_together(name: str, tmp_path: Path) -> None:
-    assert_lossless(*map(str, spellings(MACHINES[name], tmp_path).values()))
+def test_all_spellings_together(name: str, spelled: Spelled) -> None:
+    assert_lossless(*map(str, spelled(name).values()))
 
 
 @pytest.mark.skipif(not SAVED, reason="needs the shared data (GPUTOPO_SHARED)")

@@ -11,7 +11,7 @@ import pytest
 
 from gputopo.errors import GputopoError
 from gputopo.sample_files import sample_names, sample_paths
-from tests.machines import MACHINES, PLANTABLE, SPELLINGS, planted, spellings, write
+from tests.machines import MACHINES, PLANTABLE, SPELLINGS, Spelled, planted, spellings, write
 from tests.machines.letters import NEAR_TO_FAR, devices, pcie_level
 from tests.machines.render_topo import cut_cpus, render_topo
 
@@ -191,8 +191,8 @@ def test_facts_that_other_tests_lean_on() -> None:
     assert all(sum(count for _, count in gpu.peers) == 6 for gpu in MACHINES["dgx1-v100"].gpus)
 
 
-def test_every_spelling_is_written(tmp_path: Path) -> None:
-    paths = spellings(MACHINES["hgx-h100"], tmp_path)
+def test_every_spelling_is_written(spelled: Spelled) -> None:
+    paths = spelled("hgx-h100")
     assert tuple(paths) == SPELLINGS
     gpu = paths["sysfs-root"] / "sys/bus/pci/devices/0000:0f:00.0"
     assert gpu.is_symlink()

@@ -7,8 +7,6 @@ gputopo's own topology.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ import gputopo
 from gputopo.evidence.open import open_sources
 from gputopo.inspection import nodes
 from gputopo.topology.node import NodeTopology
-from tests.machines import MACHINES, planted, spellings
+from tests.machines import MACHINES, Spelled, planted, spellings
 from tests.machines.expected import expected
 
 NAMES = sorted(MACHINES)
@@ -135,16 +133,6 @@ class Facts:
         self.pairs()
         self.places()
         return self.wrong
-
-
-Spelled = Callable[[str], dict[str, Path]]
-
-
-@pytest.fixture(scope="module")
-def spelled(tmp_path_factory: pytest.TempPathFactory) -> Spelled:
-    """Every spelling of a machine, written once: a sysfs root is thousands of files."""
-    folder = tmp_path_factory.mktemp("machines")
-    return cache(lambda name: spellings(MACHINES[name], folder / name))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"sort"
 
 	v1 "k8s.io/api/core/v1"
@@ -14,28 +15,32 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/devicemanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/memorymanager"
+	"k8s.io/kubernetes/pkg/kubelet/cm/memorymanager/state"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/utils/cpuset"
 )
 
 // admission is a kubelet of four managers, and pods that come and go.
 type admission struct {
-	Machine      machine           `json:"machine"`
-	CPUPolicy    string            `json:"cpu_policy"`
-	CPUOptions   map[string]string `json:"cpu_options"`
-	ReservedCPUs string            `json:"reserved_cpus"`
-	MemoryPolicy string            `json:"mem_policy"`
-	ReservedMiB  int64             `json:"mem_reserved_mib_per_numa"`
-	Policy       string            `json:"policy"`
-	Scope        string            `json:"scope"`
-	Options      map[string]string `json:"options"`
-	Gates        map[string]bool   `json:"feature_gates"`
-	Resources    map[string]struct {
-		Preferred string                                `json:"preferred"`
-		Devices   map[string]devicemanager.MadeUpDevice `json:"devices"`
-	} `json:"resources"`
-	Steps []step `json:"steps"`
-	Runs  int    `json:"runs"`
+	Machine      machine            `json:"machine"`
+	CPUPolicy    string             `json:"cpu_policy"`
+	CPUOptions   map[string]string  `json:"cpu_options"`
+	ReservedCPUs string             `json:"reserved_cpus"`
+	MemoryPolicy string             `json:"mem_policy"`
+	ReservedMiB  int64              `json:"mem_reserved_mib_per_numa"`
+	Policy       string             `json:"policy"`
+	Scope        string             `json:"scope"`
+	Options      map[string]string  `json:"options"`
+	Gates        map[string]bool    `json:"feature_gates"`
+	Resources    map[string]offered `json:"resources"`
+	Steps        []step             `json:"steps"`
+	Runs         int                `json:"runs"`
+}
+
+type offered struct {
+	Preferred  string                                `json:"preferred"`
+	Strategies []string                              `json:"strategies"` // how a plugin that serves tells the runtime
+	Devices    map[string]devicemanager.MadeUpDevice `json:"devices"`
 }
 
 // ask answers with the first run; the others only tell whether map order matters.
@@ -76,6 +81,12 @@ func (q *admission) once() (any, string, error) {
 	defer os.RemoveAll(dir)
 	var found any
 	one := &kubelet{asked: q, calls: &devicemanager.Calls{}}
+	one.plug = func(string) error {
+		for name, resource := range q.Resources {
+			one.devices.Register(name, resource.Devices, resource.Preferred, one.calls)
+		}
+		return nil
+	}
 	if refusal := one.start(dir); refusal != nil {
 		found = map[string]any{"start_error": refusal.Error()}
 	} else {
@@ -96,6 +107,7 @@ func (q *admission) once() (any, string, error) {
 type kubelet struct {
 	asked    *admission
 	calls    *devicemanager.Calls
+	plug     func(folder string) error // how devices come to be known
 	active   []*v1.Pod
 	topology topologymanager.Manager
 	devices  *devicemanager.ManagerImpl
@@ -114,11 +126,12 @@ func (k *kubelet) start(dir string) error {
 	if k.topology, err = newTopologyManager(info.Topology, q.Policy, q.Scope, q.Options); err != nil {
 		return fmt.Errorf("topologymanager: %w", err)
 	}
-	if k.devices, err = devicemanager.NewMadeUpManager(dir, info.Topology, k.topology, active); err != nil {
+	plugins := filepath.Join(dir, "device-plugins")
+	if k.devices, err = devicemanager.NewMadeUpManager(plugins, info.Topology, k.topology, active); err != nil {
 		return fmt.Errorf("devicemanager: %w", err)
 	}
-	for name, resource := range q.Resources {
-		k.devices.Register(name, resource.Devices, resource.Preferred, k.calls)
+	if err := k.plug(plugins); err != nil {
+		return err
 	}
 	reserved, err := cpuset.Parse(q.ReservedCPUs)
 	if err != nil {
@@ -186,21 +199,25 @@ type block struct {
 	Type string `json:"type"`
 }
 
+func blocks(held []state.Block) []block {
+	list := []block{}
+	for _, one := range held {
+		list = append(list, block{one.NUMAAffinity, one.Size, string(one.Type)})
+	}
+	sort.SliceStable(list, func(i, j int) bool { return list[i].Type < list[j].Type })
+	return list
+}
+
 func (k *kubelet) containers(pod *v1.Pod) map[string]any {
 	uid := string(pod.UID)
 	found := map[string]any{}
 	for _, one := range append(append([]v1.Container{}, pod.Spec.InitContainers...), pod.Spec.Containers...) {
-		blocks := []block{}
-		for _, held := range k.memory.State().GetMemoryBlocks(uid, one.Name) {
-			blocks = append(blocks, block{held.NUMAAffinity, held.Size, string(held.Type)})
-		}
-		sort.Slice(blocks, func(i, j int) bool { return blocks[i].Type < blocks[j].Type })
 		found[one.Name] = map[string]any{
 			"hint":         shown(storedHint(k.topology, uid, one.Name)),
 			"devices":      k.devices.Held(uid, one.Name),
 			"cpus":         k.cpus.GetExclusiveCPUs(uid, one.Name).String(),
 			"cpu_affinity": k.cpus.GetCPUAffinity(uid, one.Name).String(),
-			"memory":       blocks,
+			"memory":       blocks(k.memory.State().GetMemoryBlocks(uid, one.Name)),
 		}
 	}
 	return found

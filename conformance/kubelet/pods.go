@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/types"
@@ -11,17 +13,27 @@ type container struct {
 	Kind     string            `json:"kind"` // init, sidecar or app
 	Limits   map[string]string `json:"limits"`
 	Requests map[string]string `json:"requests"` // where it differs from the limits
+	Claims   []string          `json:"claims"`   // names in the pod's claims
 }
 
 type step struct {
-	Op         string      `json:"op"`
-	UID        string      `json:"uid"`
-	Containers []container `json:"containers"`
+	Op         string            `json:"op"`
+	UID        string            `json:"uid"`
+	Name       string            `json:"name"`      // the UID where it is left out
+	Namespace  string            `json:"namespace"` // default
+	Containers []container       `json:"containers"`
+	Claims     map[string]string `json:"claims"`    // the pod's name of a claim: the ResourceClaim
+	Lost       bool              `json:"lost"`      // of del: no one was there to give claims back
+	Resource   string            `json:"resource"`  // of health
+	Unhealthy  []string          `json:"unhealthy"` // of health
 }
 
 func (s step) pod() (*v1.Pod, error) {
 	pod := &v1.Pod{}
-	pod.UID, pod.Name, pod.Namespace = types.UID(s.UID), s.UID, "default"
+	pod.UID, pod.Name, pod.Namespace = types.UID(s.UID), cmp.Or(s.Name, s.UID), cmp.Or(s.Namespace, "default")
+	for name, claim := range s.Claims {
+		pod.Spec.ResourceClaims = append(pod.Spec.ResourceClaims, v1.PodResourceClaim{Name: name, ResourceClaimName: &claim})
+	}
 	for _, one := range s.Containers {
 		real := v1.Container{Name: one.Name}
 		limits, err := amounts(one.Limits)
@@ -38,6 +50,9 @@ func (s step) pod() (*v1.Pod, error) {
 			}
 		}
 		real.Resources = v1.ResourceRequirements{Limits: limits, Requests: requests}
+		for _, name := range one.Claims {
+			real.Resources.Claims = append(real.Resources.Claims, v1.ResourceClaim{Name: name})
+		}
 		switch one.Kind {
 		case "app":
 			pod.Spec.Containers = append(pod.Spec.Containers, real)

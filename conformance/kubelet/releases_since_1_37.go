@@ -13,8 +13,10 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/devicemanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/memorymanager"
+	"k8s.io/kubernetes/pkg/kubelet/cm/memorymanager/state"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
+	"k8s.io/kubernetes/pkg/kubelet/pluginmanager/cache"
 	"k8s.io/utils/cpuset"
 )
 
@@ -55,6 +57,14 @@ func deviceHints(m *devicemanager.ManagerImpl, pod *v1.Pod) map[string][]topolog
 
 func admit(m topologymanager.Manager, pod *v1.Pod) lifecycle.PodAdmitResult {
 	return m.Admit(context.Background(), &lifecycle.PodAdmitAttributes{Pod: pod, Operation: lifecycle.AddOperation})
+}
+
+func allocatableMemory(m memorymanager.Manager) []state.Block {
+	return m.GetAllocatableMemory(klog.Background())
+}
+
+func registerDriver(ctx context.Context, handler cache.PluginHandler, name, socket string, services []string) error {
+	return handler.RegisterPlugin(ctx, name, socket, services, nil)
 }
 
 func storedHint(m topologymanager.Manager, podUID, container string) topologymanager.TopologyHint {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	cadvisorapi "github.com/google/cadvisor/info/v1"
@@ -12,8 +13,10 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/devicemanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/memorymanager"
+	"k8s.io/kubernetes/pkg/kubelet/cm/memorymanager/state"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
+	"k8s.io/kubernetes/pkg/kubelet/pluginmanager/cache"
 	"k8s.io/utils/cpuset"
 )
 
@@ -52,6 +55,12 @@ func deviceHints(m *devicemanager.ManagerImpl, pod *v1.Pod) map[string][]topolog
 
 func admit(m topologymanager.Manager, pod *v1.Pod) lifecycle.PodAdmitResult {
 	return m.Admit(&lifecycle.PodAdmitAttributes{Pod: pod})
+}
+
+func allocatableMemory(m memorymanager.Manager) []state.Block { return m.GetAllocatableMemory() }
+
+func registerDriver(_ context.Context, handler cache.PluginHandler, name, socket string, services []string) error {
+	return handler.RegisterPlugin(name, socket, services, nil)
 }
 
 func storedHint(m topologymanager.Manager, podUID, container string) topologymanager.TopologyHint {

@@ -3,8 +3,8 @@
 Expressions are drawn by type from templates: `{S}` is a string, `{I}` an int, `{F}` a double, `{B}` a bool, `{Q}` a
 quantity, `{V}` a semver, `{L}` a list of strings, `{N}` a list of ints, `{A}` an attribute, `{O}` an optional one,
 `{M}` the attributes of a domain, `{D}` a duration, `{T}` a timestamp, `{P}` an IP address, `{C}` a CIDR, `{U}` a URL.
-Now and then a hole is filled with another type, or the text is damaged, so that what does not compile or not run is
-asked, too.
+Now and then a hole is filled with another type, or the text is damaged (cel_damage.py), so that what does not compile
+or not run is asked, too.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import re
 from collections.abc import Sequence
 from random import Random
 from typing import Any
+
+from conformance.questions.cel_damage import damaged, senseless
 
 Question = dict[str, Any]
 GPU, STANDARD = "gpu.nvidia.com", "resource.kubernetes.io"
@@ -124,9 +126,6 @@ _LIST_VALUES: tuple[Question, ...] = (
 _LISTS = (f"{STANDARD}/pcieRoot", "groups")
 _ONE_LIST = _LISTS[:1]  # without the gate: of two that are not taken, Go's map order says which is named
 _KINDS = "".join(_TEMPLATES)
-_DAMAGE = (
-    "", "", "&", "=", ")", "(", "]", ".", "Gi", " and ", "'", "?", ",", "\n", "#", "é", "u", "-", "..", "{", " x ",
-)  # fmt: skip
 
 
 def expressions(rng: Random, count: int) -> list[Question]:
@@ -143,11 +142,11 @@ def _question(rng: Random, name: str) -> Question:
 
 
 def _expression(rng: Random) -> str:
+    kind = rng.random()
+    if kind < 0.02:
+        return senseless(rng)
     text = _fill(rng, "B", 0)
-    if rng.random() < 0.07:
-        place = rng.randint(0, len(text))
-        text = text[:place] + rng.choice(_DAMAGE) + text[place + rng.randint(0, 2) :]
-    return text
+    return damaged(rng, text) if kind < 0.15 else text
 
 
 def _fill(rng: Random, kind: str, depth: int) -> str:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gputopo.cel import literals, macros
-from gputopo.cel.syntax import FIRST, Call, Entry, Hole, Ident, ListNode, Literal, MapNode, Node, Select, StructNode
+from gputopo.cel.syntax import (
+    FIRST,
+    RESERVED,
+    Call,
+    Entry,
+    Hole,
+    Ident,
+    ListNode,
+    Literal,
+    MapNode,
+    Node,
+    Select,
+    StructNode,
+)
 from gputopo.cel.tokens import Token, tokenize
 
-_RESERVED = frozenset(
-    {"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop",
-     "package", "namespace", "null", "return", "true", "var", "void", "while"}
-)  # fmt: skip
 _START = (
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
 )
@@ -19,15 +26,15 @@ _STARTING = frozenset(
     {"[", "{", "(", "true", "false", "null", "FLOAT", "INT", "UINT", "STRING", "BYTES", "IDENT", ".", "-", "!"}
 )
 _NUMBERS = ("INT", "FLOAT")
-_WORDS = {"true": True, "false": False, "null": None}
 
 
 class Calls:
     """The state of one reading and the rules for all that binds tighter than an operator."""
 
-    def __init__(self, text: str, macro_names: frozenset[str]) -> None:
+    def __init__(self, text: str, macro_names: frozenset[str], escapes: bool = False) -> None:
         self.text = text
         self.macros = macro_names
+        self.escapes = escapes
         self.tokens, lexical = tokenize(text)
         self.errors = [(offset, f"Syntax error: {message}") for offset, message in lexical]
         self.position = 0
@@ -102,10 +109,8 @@ class Calls:
             self.syntax_error(f"mismatched input '{self.token.text}' expecting IDENTIFIER")
             return (Hole([node], dot.offset, node.start, self.last_end) if optional else node), True
         name = self.take()
-        field = name.text
-        if name.kind == "ESC":
-            self.error(name.offset, "unsupported syntax: '`'")
-        elif not optional and self.kind == "(":
+        field = self._field(name, name.offset)
+        if name.kind == "IDENT" and not optional and self.kind == "(":
             return self._call(name.text, node, node.start), False
         if optional:
             literal = Literal(field, name.offset, name.offset, name.end)
@@ -113,6 +118,14 @@ class Calls:
             call.deep = node.deep + 1
             return call, False
         return Select(node, field, False, dot.offset, node.start, name.end), False
+
+    def _field(self, name: Token, at: int) -> str:
+        """The name that the token stands for; `at` is where it is refused."""
+        if name.kind != "ESC":
+            return name.text
+        if not self.escapes:
+            self.error(at, "unsupported syntax: '`'")
+        return name.text[1:-1]
 
     def _index(self, node: Node) -> tuple[Node, bool]:
         """The index; true where nothing could be read between the brackets, after which a member does not go on."""
@@ -155,9 +168,9 @@ class Calls:
             return self._list()
         if token.kind == "{":
             return self._map()
-        if token.kind in _WORDS:
+        if token.kind in literals.WORDS:
             self.take()
-            return Literal(_WORDS[token.kind], token.offset, token.offset, token.end)
+            return Literal(literals.WORDS[token.kind], token.offset, token.offset, token.end)
         if token.kind in ("INT", "UINT", "FLOAT", "STRING", "BYTES") or self.at_number():
             return self._literal()
         if token.kind == "-":
@@ -186,7 +199,7 @@ class Calls:
         name = self.take()
         if self._at_struct():
             return self._struct(first, name)
-        if name.text in _RESERVED:
+        if name.text in RESERVED:
             self.error(first.offset, f"reserved identifier: {name.text}")
             if self.kind == "(":
                 self._call(name.text, None, first.offset)
@@ -212,6 +225,7 @@ class Calls:
         fields: list[Node] = []
         if self.kind == ",":
             self.take()
+        at = self.token.offset
         while self.kind not in ("}", "<EOF>"):
             if self.kind == "?":
                 self.take()
@@ -220,6 +234,7 @@ class Calls:
                 self.syntax_error(f"extraneous input '{field.text}' expecting '}}'")
                 break
             self.take()
+            self._field(field, at)
             self.expect(":")
             fields.append(self.expression())
             if self.kind != ",":
@@ -277,20 +292,8 @@ class Calls:
         token = self.take() if first.kind == "-" else first
         text = self.text[first.offset : first.offset + 1] + token.text if first is not token else token.text
         try:
-            value = _value(token.kind, text)
+            value = literals.value(token.kind, text)
         except ValueError as error:
             self.error(first.offset, str(error))
             return Hole([], first.offset, first.offset, token.end)
         return Literal(value, first.offset, first.offset, token.end)
-
-
-def _value(kind: str, text: str) -> Any:
-    if kind == "INT":
-        return literals.integer(text)
-    if kind == "UINT":
-        return literals.unsigned(text)
-    if kind == "FLOAT":
-        return literals.double(text)
-    if kind == "STRING":
-        return literals.unquoted(text, of_bytes=False)
-    return literals.unquoted(text[1:], of_bytes=True).encode("latin-1")

@@ -38,6 +38,18 @@ class Name(Step):
         return scope.find(self.name)
 
 
+class OutermostName(Name):
+    """A name that no macro's variable hides."""
+
+    __slots__ = ()
+
+    def run(self, scope: Scope) -> Any:
+        return super().run(scope.outermost())
+
+    def resolved(self, scope: Scope) -> Any:
+        return super().resolved(scope.outermost())
+
+
 class Conditional(Step):
     """`a ? b : c`: free of cost, and so is a name or chain in a branch up to its fields."""
 
@@ -92,7 +104,7 @@ class Chain(Step):
         optional = isinstance(value, Optional_)
         if optional:
             if not value.present:
-                return value
+                return self._nothing()
             value = value.value
         for field in self.fields:
             optional = optional or field.optional
@@ -105,9 +117,13 @@ class Chain(Step):
                 return _present(value, key)
             found, present = _qualified(value, key, optional, scope)
             if not present:
-                return Optional_(present=False)
+                return self._nothing()
             value = found
         return Optional_(value) if optional else value
+
+    def _nothing(self) -> Any:
+        """Of an optional part that is not there: has() says that plainly."""
+        return False if self.fields[-1].test else Optional_(present=False)
 
 
 def _present(value: Any, key: Any) -> bool:

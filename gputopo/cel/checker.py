@@ -96,7 +96,8 @@ class Checker:
 
     def _lookup(self, name: str) -> Type | None:
         bare = name.removeprefix(".")
-        for scope in reversed(self._scopes):
+        outermost = name != bare and self.environment.dot_leads_out
+        for scope in reversed(self._scopes[:1] if outermost else self._scopes):
             if bare in scope:
                 return scope[bare]
         return None

@@ -20,6 +20,7 @@ def nests_too_deep(text: str, release: str = DEFAULT_RELEASE) -> str | None:
     from gputopo.cel.parser import parse
     from gputopo.cel.program import deep_recursion
 
+    env = environment(release)
     with deep_recursion():
-        _, faults = parse(text, environment(release).macros)
+        _, faults = parse(text, env.macros, env.escapes)
     return next((one.message for one in faults if one.line < 0 and "recursion limit" in one.message), None)

@@ -33,6 +33,16 @@ class Environment(NamedTuple):
     macros: frozenset[str]
 
     @property
+    def escapes(self) -> bool:
+        """Whether a field may be written in backquotes; from 1.37 on."""
+        return self.minor >= 37
+
+    @property
+    def dot_leads_out(self) -> bool:
+        """Whether `.x` means the x outside of all macros; from 1.37 on. Before, it is the same as `x`."""
+        return self.minor >= 37
+
+    @property
     def reads_lists(self) -> bool:
         """From 1.37 on whatever the gate says; before, an attribute that is a list fails the selector without it."""
         return self.list_types or self.minor >= 37

@@ -21,6 +21,7 @@ from gputopo.cel.values import (
     Optional_,
     Unhashable,
     go_type,
+    is_number,
     map_key,
     register,
     shown,
@@ -136,6 +137,9 @@ class Member(Step):
             raise unhashable(error) from error
         if isinstance(value, (list, CelMap, Optional_)):
             return False
+        if is_number(value) and not isinstance(value, float):
+            # The set holds of a double the integer that it is exactly; `==` compares as doubles.
+            return any(is_number(one) and value == one for one in self.values)
         return operators.contained(value, self.values)
 
 

@@ -50,8 +50,10 @@ def _refused(clause: str, name: str, at: int | None = None) -> FormatFault:
 Formatter = Callable[[int, str, "int | None"], str]
 
 
-def _walk(text: str, count: int, each: Formatter) -> tuple[str, int]:
-    """The text with each clause replaced by what `each(argument number, letter, precision)` makes of it."""
+def _walk(text: str, count: int, each: Formatter, checking: bool) -> tuple[str, int]:
+    """The text with each clause replaced by what `each(argument number, letter, precision)` makes of it.
+
+    `checking`, not running: of two faults at the end of the text the other is named."""
     parts: list[str] = []
     place = used = 0
     while place < len(text):
@@ -63,14 +65,15 @@ def _walk(text: str, count: int, each: Formatter) -> tuple[str, int]:
             parts.append("%")
             place += 2
             continue
+        if place + 1 >= len(text) and (checking or used < count):
+            raise FormatFault("unexpected end of string")
         if used >= count:
             raise FormatFault(f"index {used} out of range")
-        if place + 1 >= len(text):
-            raise FormatFault("unexpected end of string")
         place, precision = _precision(text, place + 1)
         letter = text[place]
         if letter not in "sdfebxXo":
-            raise FormatFault(f'could not parse formatting clause: unrecognized formatting clause "{letter}"')
+            first = chr(letter.encode("utf-8", "surrogatepass")[0])  # cel-go looks at the byte
+            raise FormatFault(f'could not parse formatting clause: unrecognized formatting clause "{first}"')
         parts.append(each(used, letter, precision))
         place, used = place + 1, used + 1
     return "".join(parts), used
@@ -86,16 +89,19 @@ def _precision(text: str, place: int) -> tuple[int, int | None]:
     if end >= len(text):
         raise FormatFault(f"{head}could not find end of precision specifier")
     digits = text[place + 1 : end]
-    if not digits:
-        why = 'error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax'
-        raise FormatFault(head + why)
-    return end, min(int(digits[:6]), 10_000)
+    significant = digits.lstrip("0")
+    if not digits or len(significant) > 19 or int(significant or "0") >= 2**63:
+        why = "value out of range" if digits else "invalid syntax"
+        raise FormatFault(f'{head}error while converting precision to integer: strconv.Atoi: parsing "{digits}": {why}')
+    return end, min(int(significant or "0"), 10_000)
 
 
 def formatted_text(text: str, values: list[Any]) -> str:
     """Raises CelError."""
     try:
-        return _walk(text, len(values), lambda at, letter, precision: _clause(values[at], letter, precision))[0]
+        return _walk(
+            text, len(values), lambda at, letter, precision: _clause(values[at], letter, precision), checking=False
+        )[0]
     except FormatFault as error:
         raise CelError(str(error)) from error
 
@@ -107,7 +113,7 @@ def check_literal(text: str, elements: list[Node]) -> int:
         _check_type(letter.lower(), elements[at])
         return ""
 
-    return _walk(text, len(elements), each)[1]
+    return _walk(text, len(elements), each, checking=True)[1]
 
 
 def _check_type(clause: str, node: Node) -> None:

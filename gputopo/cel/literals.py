@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from gputopo.cel.values import Uint
 
@@ -15,6 +16,23 @@ _PLAIN = {
     "`": "`", "?": "?",
 }  # fmt: skip
 _HEX_DIGITS = {"x": 2, "X": 2, "u": 4, "U": 8}
+
+WORDS = {"true": True, "false": False, "null": None}
+
+
+def value(kind: str, text: str) -> Any:
+    """Of a literal token of this kind, with its sign. Raises ValueError with cel-go's words."""
+    if kind == "INT":
+        return integer(text)
+    if kind == "UINT":
+        return unsigned(text)
+    if kind == "FLOAT":
+        return double(text)
+    if kind == "STRING":
+        return unquoted(text, of_bytes=False)
+    if kind == "BYTES":
+        return unquoted(text[1:], of_bytes=True).encode("latin-1")
+    return WORDS[kind]
 
 
 def integer(text: str) -> int:

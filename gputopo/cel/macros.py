@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gputopo.cel.syntax import Call, Fold, Hole, Ident, ListNode, Literal, MapNode, Node, Select
+from gputopo.cel.syntax import Call, Fold, Hole, Ident, ListNode, Literal, MapNode, Node, Select, StructNode
 
 Complain = Callable[[int, str], None]
 ACCUMULATOR = "@result"
@@ -41,7 +41,7 @@ def expanded(call: Call, macros: frozenset[str], complain: Complain) -> Node:
         return _EXPANDERS[call.function](call)
     except _Malformed as error:
         complain(error.at, error.why)
-        return Hole(call.parts(), call.at, call.start, call.end)
+        return Hole(call.parts(), error.at, call.start, call.end)
 
 
 def _has(call: Call) -> Node:
@@ -193,7 +193,7 @@ def _opt_map(call: Call) -> Node:
 
 def _sort_by(call: Call) -> Node:
     source = _source(call)
-    if isinstance(source, (Literal, MapNode)):
+    if isinstance(source, (Literal, MapNode, StructNode, Hole)):
         why = "sortBy can only be applied to a list, identifier, comprehension, call or select expression"
         raise _Malformed(source.at, why)
     name = _variable(call, "argument is not an identifier")

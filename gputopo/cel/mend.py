@@ -43,7 +43,7 @@ def mended(text: str, release: str = DEFAULT_RELEASE) -> tuple[Edit, ...]:
     env = environment(release)
     mapped = repaired(text)
     with deep_recursion():
-        node, faults = parse(mapped.text, env.macros)
+        node, faults = parse(mapped.text, env.macros, env.escapes)
         if faults:
             return ()
         check(node, env)

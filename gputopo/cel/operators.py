@@ -35,7 +35,7 @@ def equal(one: Any, other: Any) -> bool:
     if one is None or other is None:
         return one is None and other is None
     if is_number(one):
-        return is_number(other) and one == other
+        return is_number(other) and _order(*_alike(one, other)) == 0 and one == one and other == other
     if isinstance(one, list):
         return isinstance(other, list) and len(one) == len(other) and all(map(_not_unequal, one, other))
     if isinstance(one, CelMap):
@@ -100,7 +100,7 @@ def compare(one: Any, other: Any) -> int:
     if is_number(one) and is_number(other):
         if one != one or other != other:
             raise CelError("NaN values cannot be ordered")
-        return _order(one, other)
+        return _order(*_alike(one, other))
     if isinstance(one, float) and one != one:
         raise CelError("NaN values cannot be ordered")
     if type(one) is not type(other):
@@ -113,6 +113,11 @@ def compare(one: Any, other: Any) -> int:
     if isinstance(one, Timestamp):
         return _order(one.nanoseconds, other.nanoseconds)
     raise CelError(NO_OVERLOAD)
+
+
+def _alike(one: Any, other: Any) -> tuple[Any, Any]:
+    """A double and an integer are compared as doubles, in which great integers are the same."""
+    return (float(one), float(other)) if isinstance(one, float) or isinstance(other, float) else (one, other)
 
 
 def _order(one: Any, other: Any) -> int:

@@ -1,7 +1,8 @@
 """Parser: cel-go's grammar by recursive descent, with its error places, its nesting limits and recovery after a fault.
 
 cel-go parses with ANTLR. The first fault here is where ANTLR has it: the first token with which no
-expression can go on. What follows a fault is our own way of going on, so that later faults are found too.
+expression can go on. What follows a fault is our own way of going on, so that later faults are found too;
+what Kubernetes says of the same text, antlr_faults.py tells.
 
     >>> node, faults = parse("a == 80Gi && b = c", frozenset())
     >>> [(fault.column, fault.message) for fault in faults[:2]]
@@ -26,12 +27,14 @@ class TooDeep(Exception):
     """The expression nests deeper than cel-go parses; nothing more can be said about it."""
 
 
-def parse(text: str, macros: frozenset[str]) -> tuple[Node, list[Fault]]:
-    """The tree, with holes where it could not be read, and the faults in text order."""
+def parse(text: str, macros: frozenset[str], escapes: bool = False) -> tuple[Node, list[Fault]]:
+    """The tree, with holes where it could not be read, and the faults in text order.
+
+    `escapes`: fields may be written in backquotes."""
     if len(text) > MOST_CODE_POINTS:
         words = f"expression code point size exceeds limit: size: {len(text)}, limit {MOST_CODE_POINTS}"
         return Hole([], NOWHERE, 0, 0), [Fault(-1, 0, words)]
-    parser = Parser(text, macros)
+    parser = Parser(text, macros, escapes)
     try:
         node = parser.whole()
     except TooDeep as error:
@@ -39,7 +42,7 @@ def parse(text: str, macros: frozenset[str]) -> tuple[Node, list[Fault]]:
     found = sorted(parser.errors, key=lambda each: each[0])
     faults = [fault_at(text, offset, message) for offset, message in found]
     if node.deep > MOST_DEEP:
-        faults.insert(0, Fault(-1, 0, "max recursion depth exceeded"))
+        return Hole([], NOWHERE, 0, len(text)), [Fault(-1, 0, "max recursion depth exceeded"), *faults]
     return node, faults
 
 
@@ -65,7 +68,9 @@ class Parser(Calls):
         if self.kind == "<EOF>":
             return node
         operator = self.take()
-        return Hole([node, self.expression()], operator.offset, node.start, self.last_end)
+        # Side by side: in one another, they would be as deep as the text is long.
+        before = node.found if isinstance(node, Hole) else [node]
+        return Hole([*before, self.expression()], operator.offset, node.start, self.last_end)
 
     def expression(self) -> Node:
         self.enter("expression")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gputopo.cel.chains import Chain, Conditional, Constant, Field, Name
+from gputopo.cel.chains import Chain, Conditional, Constant, Field, Name, OutermostName
 from gputopo.cel.checker import qualified
 from gputopo.cel.costs import Meter
 from gputopo.cel.environment import UNDEFINED, Environment
@@ -77,7 +77,8 @@ class _Planner:
         if node.type.kind == "type":
             # cel-go takes every name whose value is a type for the name of a type.
             raise PlanError(f"reference to undefined type: {node.name.removeprefix('.')}")
-        return Name(node.name.removeprefix("."))
+        bare = node.name.removeprefix(".")
+        return OutermostName(bare) if bare != node.name and self.environment.dot_leads_out else Name(bare)
 
     def _select(self, node: Select) -> Step:
         if node.constant is not None:

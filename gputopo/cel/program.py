@@ -20,10 +20,11 @@ from gputopo.cel.costs import Meter
 from gputopo.cel.devices import UnsupportedAttribute, as_variable
 from gputopo.cel.environment import DEFAULT_RELEASE, MOST_COST, Environment, environment
 from gputopo.cel.literal_checks import literal_faults
-from gputopo.cel.parser import parse
+from gputopo.cel.parser import MOST_CODE_POINTS, parse
 from gputopo.cel.planner import PlanError, plan
 from gputopo.cel.scopes import Scope, Step
 from gputopo.cel.syntax import Fault, Node, fault_at
+from gputopo.cel.tokens import shown
 from gputopo.cel.values import Cancelled, CelError, Optional_, Refused, type_name
 
 _MOST_FAULTS = 100
@@ -129,7 +130,7 @@ def deep_recursion() -> Iterator[None]:
 
 def analysed(text: str, env: Environment) -> tuple[Node, list[Fault], bool]:
     """The tree, all faults in text order, and whether it could be read whole. Types are checked around holes too."""
-    node, faults = parse(text, env.macros)
+    node, faults = parse(text, env.macros, env.escapes)
     whole = not faults
     found = check(node, env)
     if whole and not found:
@@ -150,18 +151,35 @@ def compile(text: str, release: str = DEFAULT_RELEASE, list_types: bool = False)
 
 
 def _compiled(text: str, env: Environment) -> Program | CompileError:
-    node, faults = parse(text, env.macros)
-    if not faults:
+    node, faults = parse(text, env.macros, env.escapes)
+    if faults:
+        faults = kubernetes_faults(text, env, faults)
+    else:
         found = check(node, env) or literal_faults(node)
         faults = [fault_at(text, offset, message) for offset, message in found]
     if faults:
-        faults = sorted(faults, key=lambda fault: fault[:2])[:_MOST_FAULTS]
-        shown = "\n".join(_shown(text, fault) for fault in faults)
-        return CompileError(f"compilation failed: {shown}", tuple(faults))
+        return _failed(text, faults)
     refused = _result(node, env)
     if refused:
         return CompileError(refused, ())
     return Program(text, env, node, plan(node, env))
+
+
+def kubernetes_faults(text: str, env: Environment, faults: list[Fault]) -> list[Fault]:
+    """Those that Kubernetes' parser finds where ours finds some, in its order."""
+    from gputopo.cel.antlr_faults import parse_faults
+
+    return faults if len(text) > MOST_CODE_POINTS else parse_faults(text, env.macros, env.escapes) or faults
+
+
+def _failed(text: str, found: list[Fault]) -> CompileError:
+    """The first hundred, by place."""
+    faults = sorted(found[:_MOST_FAULTS], key=lambda fault: fault[:2])
+    lines = [_shown(text, fault) for fault in faults]
+    if len(found) > _MOST_FAULTS:
+        lines.append(f"{len(found) - _MOST_FAULTS} more errors were truncated")
+    shown = "\n".join(lines)
+    return CompileError(f"compilation failed: {shown}", tuple(faults))
 
 
 def _result(node: Node, env: Environment) -> str | None:
@@ -181,8 +199,9 @@ def _shown(text: str, fault: Fault) -> str:
     if not 0 < line <= len(lines) or not text or len(lines[line - 1].encode("utf-8", "surrogatepass")) > _SNIPPET:
         return head
     snippet = lines[line - 1].replace("\t", " ")
-    dots = "".join("." if ord(one) < 0x80 else "\uff0e" for one in snippet[: column - 1])
-    caret = "\uff3e" if column <= len(snippet) and ord(snippet[column - 1]) >= 0x80 else "^"
+    before = max(column - 1, 0)
+    dots = "".join("." if ord(one) < 0x80 else "\uff0e" for one in snippet[:before])
+    caret = "\uff3e" if before < len(snippet) and ord(snippet[before]) >= 0x80 else "^"
     return f"{head}\n | {snippet}\n | {dots}{caret}"
 
 
@@ -203,7 +222,7 @@ def _diagnosed(text: str, env: Environment) -> list[Fault]:
     if not whole:
         from gputopo.cel.recovery import faults_behind
 
-        return faults_behind(text, env, parse(text, env.macros)[1])
+        return faults_behind(text, env, _syntax_faults(text, env))[:_MOST_FAULTS]
     if faults:
         return faults
     refused = _result(node, env)
@@ -211,6 +230,15 @@ def _diagnosed(text: str, env: Environment) -> list[Fault]:
         return [fault_at(text, node.at, refused)]
     plan(node, env)
     return []
+
+
+def _syntax_faults(text: str, env: Environment) -> list[Fault]:
+    """Ours, which go on further behind the first one, and that in Kubernetes' words; its own where it has another
+    place."""
+    own = parse(text, env.macros, env.escapes)[1]
+    said = [fault._replace(message=shown(fault.message)) for fault in kubernetes_faults(text, env, own)]
+    said.sort(key=lambda fault: fault[:2])
+    return [said[0], *own[1:]] if own and own[0][:2] == said[0][:2] else said
 
 
 def evaluate(

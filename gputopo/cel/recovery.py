@@ -17,17 +17,17 @@ from gputopo.terms.edits import Edit
 _MOST_SAID = 20
 
 
-def readable(text: str, macros: frozenset[str]) -> tuple[Node, Mapped]:
+def readable(text: str, macros: frozenset[str], escapes: bool = False) -> tuple[Node, Mapped]:
     """The tree of a text; where it cannot be read, that of the repaired text if more of that can be.
 
     >>> node, mapped = readable("a = b && c", frozenset())
     >>> mapped.text
     'a == b && c'
     """
-    node, faults = parse(text, macros)
+    node, faults = parse(text, macros, escapes)
     if faults and len(text) <= MOST_BYTES:
         mapped = repaired(text)
-        other, left = parse(mapped.text, macros)
+        other, left = parse(mapped.text, macros, escapes)
         if len(left) < len(faults):
             return other, mapped
     return node, Mapped.of(text)
@@ -35,7 +35,7 @@ def readable(text: str, macros: frozenset[str]) -> tuple[Node, Mapped]:
 
 def faults_behind(text: str, env: Environment, faults: list[Fault]) -> list[Fault]:
     """The syntax faults of a text, those that they hide, and faults of types, in text order."""
-    node, mapped = readable(text, env.macros)
+    node, mapped = readable(text, env.macros, env.escapes)
     found = list(faults)
     for offset, message in check(node, env):
         found.append(fault_at(text, mapped.back(offset) if offset >= 0 else offset, message))
@@ -52,7 +52,7 @@ def _unsaid(text: str, edits: tuple[Edit, ...], faults: list[Fault], env: Enviro
     for place, edit in enumerate(edits):
         if edit.text == ")" or any(edit.start - 1 <= offset <= edit.end + 1 for offset in said):
             continue
-        _, left = parse(Mapped.of(text).replaced(edits[:place]).text, env.macros)
+        _, left = parse(Mapped.of(text).replaced(edits[:place]).text, env.macros, env.escapes)
         if left and len(found) < _MOST_SAID:
             found.append(fault_at(text, edit.start, left[0].message))
     return found

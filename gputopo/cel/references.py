@@ -81,8 +81,9 @@ def references(text: str, release: str = DEFAULT_RELEASE) -> list[Reference]:
 def _references(text: str, release: str) -> tuple[Reference, ...]:
     from gputopo.cel.program import deep_recursion
 
+    env = environment(release)
     with deep_recursion():
-        node, mapped = readable(text, environment(release).macros)
+        node, mapped = readable(text, env.macros, env.escapes)
         walk = _Walk(mapped)
         walk.visit(node, None, {}, frozenset())
     return tuple(sorted(walk.found, key=lambda one: (one.line, one.column)))
@@ -97,8 +98,9 @@ def drivers(text: str, release: str = DEFAULT_RELEASE) -> list[Driver]:
 def _of_drivers(text: str, release: str) -> tuple[Driver, ...]:
     from gputopo.cel.program import deep_recursion
 
+    env = environment(release)
     with deep_recursion():
-        node, mapped = readable(text, environment(release).macros)
+        node, mapped = readable(text, env.macros, env.escapes)
         return tuple(_drivers(node, mapped))
 
 
@@ -125,8 +127,9 @@ def left_without(text: str, kind: str, domain: str, name: str, release: str = DE
     """
     from gputopo.cel.program import deep_recursion
 
+    env = environment(release)
     with deep_recursion():
-        node, faults = parse(text, environment(release).macros)
+        node, faults = parse(text, env.macros, env.escapes)
         found = None if faults else without(node, Key(kind, domain, name), {})
     return None if isinstance(found, Failed) else found
 

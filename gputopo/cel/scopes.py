@@ -33,6 +33,12 @@ class Scope:
             scope = scope.outer
         raise CelError(f"no such attribute(s): {name}")
 
+    def outermost(self) -> Scope:
+        scope = self
+        while scope.outer is not None:
+            scope = scope.outer
+        return scope
+
 
 class Pending:
     """A variable that is worked out when it is first asked for: what cel.bind binds."""

@@ -10,6 +10,12 @@ NOWHERE = -1
 # Where cel-go places what it lost the place of: line 1, column 0.
 FIRST = -2
 
+# No names, though the grammar takes them for such.
+RESERVED = frozenset(
+    {"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop",
+     "package", "namespace", "null", "return", "true", "var", "void", "while"}
+)  # fmt: skip
+
 
 class Fault(NamedTuple):
     """One error of a compilation. `line` counts from 1 and `column` code points from 1, as Kubernetes prints them;

@@ -46,7 +46,7 @@ def thresholds(text: str, name: str, release: str = DEFAULT_RELEASE) -> list[Thr
 
     with deep_recursion():
         env = environment(release)
-        node, mapped = readable(text, env.macros)
+        node, mapped = readable(text, env.macros, env.escapes)
         check(node, env)
         return sorted(_found(node, mapped, name), key=lambda one: (one.line, one.column))
 

@@ -9,11 +9,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 
 class Token(NamedTuple):
-    kind: str  # the symbol or keyword itself, or IDENT ESC INT UINT FLOAT STRING BYTES <EOF>
+    kind: str  # the symbol or keyword itself, or IDENT ESC INT UINT FLOAT STRING BYTES <EOF>; HIDDEN, UNREAD
     text: str
     offset: int
 
@@ -40,32 +41,45 @@ _KEYWORDS = frozenset({"in", "true", "false", "null"})
 _MORE = {"'": rf"'(?:{_ESCAPE}|[^\\'\n\r])*", '"': rf"\"(?:{_ESCAPE}|[^\\\"\n\r])*", "`": r"`[A-Za-z0-9_.\-/ ]*"}
 _HALF_ESCAPE = r"\\(?:[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|[0-3][0-7]?)?"
 MOST_ERRORS = 100
+HIDDEN, UNREAD = "SPACE", "?!"  # kinds that no grammar rule asks for
 
 
 def tokenize(text: str) -> tuple[list[Token], list[tuple[int, str]]]:
     """All tokens, the last one <EOF>, and (offset, message) of what is no token; reading stops after 100 of these."""
     tokens: list[Token] = []
     errors: list[tuple[int, str]] = []
+    for token in scan(text):
+        if token.kind == UNREAD:
+            errors.append((token.offset, f"token recognition error at: '{shown(token.text)}'"))
+            if len(errors) > MOST_ERRORS:
+                break
+        elif token.kind != HIDDEN:
+            tokens.append(token)
+    if not tokens or tokens[-1].kind != "<EOF>":
+        tokens.append(Token("<EOF>", "<EOF>", len(text)))
+    return tokens, errors
+
+
+def scan(text: str) -> Iterator[Token]:
+    """Everything in order, up to <EOF>: tokens, spaces and comments, and what ANTLR drops because it is no token."""
     offset = 0
-    while offset < len(text) and len(errors) <= MOST_ERRORS:
+    while offset < len(text):
         match = _TOKEN.match(text, offset)
         if match is None:
             stop = _stopped(text, offset)
-            errors.append((offset, f"token recognition error at: '{_shown(text[offset : stop + 1])}'"))
+            yield Token(UNREAD, text[offset : stop + 1], offset)
             offset = stop + 1
             continue
         kind, found = match.lastgroup or "", match[0]
         if kind == "SYMBOL" or (kind == "IDENT" and found in _KEYWORDS):
             kind = found
-        if kind != "SPACE":
-            tokens.append(Token(kind, found, offset))
+        yield Token(kind, found, offset)
         offset = match.end()
-    tokens.append(Token("<EOF>", "<EOF>", len(text)))
-    return tokens, errors
+    yield Token("<EOF>", "<EOF>", len(text))
 
 
 def pieces(text: str) -> list[Token]:
-    """Every token and, of kind `?!`, every character that begins none; the last one is <EOF>.
+    """Every token and, of kind `UNREAD`, every character that begins none; the last one is <EOF>.
 
     >>> [(one.kind, one.text) for one in pieces("a = 80Gi")]
     [('IDENT', 'a'), ('?!', '='), ('INT', '80'), ('IDENT', 'Gi'), ('<EOF>', '<EOF>')]
@@ -74,10 +88,10 @@ def pieces(text: str) -> list[Token]:
     offset = 0
     while offset < len(text):
         match = _TOKEN.match(text, offset)
-        kind, word = (match.lastgroup or "", match[0]) if match else ("?!", text[offset])
+        kind, word = (match.lastgroup or "", match[0]) if match else (UNREAD, text[offset])
         if kind == "SYMBOL" or (kind == "IDENT" and word in _KEYWORDS):
             kind = word
-        if kind != "SPACE":
+        if kind != HIDDEN:
             found.append(Token(kind, word, offset))
         offset += len(word)
     return [*found, Token("<EOF>", "<EOF>", len(text))]
@@ -96,5 +110,6 @@ def _stopped(text: str, offset: int) -> int:
     return half.end() if half else end
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
+    """On one line."""
     return text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")

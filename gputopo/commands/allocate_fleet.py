@@ -185,7 +185,7 @@ def _print(report: Report, fleet: Fleet, code: int) -> None:
 
     document = encode(report)
     if place.form == "junit":
-        from gputopo.reports.junit import junit
+        from gputopo.reports.admission_junit import junit
 
         output.write(junit(document, fleet.fail_on), place.file)
     else:

@@ -256,7 +256,8 @@ VALUES: dict[str, Callable[[str], Answer]] = {
     "FILE|NAME": lambda word: Answer((), 0),
     "FILE|hgx": lambda word: Answer(_starting(word, (("hgx", "The partitions of an HGX board."),)), 0),
     **dict.fromkeys(
-        ("SECONDS", "SALT", "N", "N,N,...", "SET", "KEY", "VERSION", "V", "NAME", "SIZE", "MODEL", "KEY=VALUE,..."),
+        ("SECONDS", "SALT", "N", "N,N,...", "SET", "KEY", "VERSION", "V", "NAME", "SIZE", "MODEL", "KEY=VALUE,...",
+         "NS/NAME", "NAMESPACE", "SELECTOR", "K", "P", "GB/s"),
         _nothing,
     ),
 }

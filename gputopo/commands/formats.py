@@ -40,11 +40,12 @@ def command(
 
 def _formats() -> list[dict[str, object]]:
     from gputopo.parsers.formats import BESIDE, FORMATS
+    from gputopo.parsers.formats_jobs import JOBS
 
     return [
         {"id": row.id, "what": row.what, "get": list(row.get), "tells": row.tells, "cannot": row.cannot,
-         "node": row in FORMATS}
-        for row in (*FORMATS, *BESIDE)
+         "node": row in FORMATS, "job": row in JOBS}
+        for row in (*FORMATS, *BESIDE, *JOBS)
     ]  # fmt: skip
 
 
@@ -57,11 +58,12 @@ def _samples() -> list[dict[str, object]]:
 def page() -> str:
     """docs/formats.md."""
     from gputopo.parsers.formats import BESIDE, FORMATS
+    from gputopo.parsers.formats_jobs import JOBS
 
-    rows = (*FORMATS, *BESIDE)
+    rows = (*FORMATS, *BESIDE, *JOBS)
     contents = "".join(f"| [`{row.id}`](#{row.id}) | {_escaped(row.what)} |\n" for row in rows)
     sections = "".join(_section(row) for row in FORMATS)
-    return _HEAD + contents + sections + _BESIDE + "".join(_section(row) for row in BESIDE)
+    return _HEAD + contents + sections + _BESIDE + "".join(map(_section, BESIDE)) + _JOBS + "".join(map(_section, JOBS))
 
 
 _HEAD = """# Formats
@@ -81,6 +83,12 @@ _BESIDE = """
 
 No evidence of how a node is wired: `gputopo allocate` or `gputopo pods` reads these beside it, as sources or by
 options.
+"""
+
+_JOBS = """
+# Of a job
+
+What a job writes: `gputopo diagnose` reads it, beside evidence of the node. All three may be mixed in one log.
 """
 
 

@@ -27,6 +27,14 @@ class Reading(NamedTuple):
         return tuple(one for _, found in self.files for one in found)
 
 
+class _Held(NamedTuple):
+    """What of one piece is to be checked; whether objects are all it has, and whether it is evidence of the node."""
+
+    manifests: tuple[Manifest, ...]
+    all_objects: bool = False
+    evidence: bool = False
+
+
 def read(files: Sequence[str], quiet: bool) -> Reading:
     """Raises GputopoError: nothing to check, not readable, evidence of several nodes."""
     checked: list[tuple[str, tuple[Manifest, ...]]] = []
@@ -36,11 +44,11 @@ def read(files: Sequence[str], quiet: bool) -> Reading:
         found: list[Manifest] = []
         pieces = open_pieces([file], _TIMEOUT, quiet)
         for piece in pieces:
-            manifests, is_evidence = _of_piece(piece)
-            found += manifests
-            if len(pieces) == 1 and piece.data is not None and _is_text_of(manifests, piece.data, file):
-                data[file] = piece.data
-            evidence += [piece] if is_evidence else []
+            held = _held_by(piece)
+            found += held.manifests
+            if held.all_objects and len(pieces) == 1 and _is_as_it_stands(piece, file):
+                data[file] = piece.data or b""
+            evidence += [piece] if held.evidence else []
         if found:
             checked.append((file, tuple(found)))
     if not checked:
@@ -51,22 +59,9 @@ def read(files: Sequence[str], quiet: bool) -> Reading:
     return Reading(tuple(checked), _node(evidence) if evidence else None, data)
 
 
-def _is_text_of(manifests: Sequence[Manifest], data: bytes, file: str) -> bool:
-    """Whether objects are all that a file has, as its bytes stand: no archive, and not compressed."""
-    from gputopo.parsers import manifests as parser
-    from gputopo.parsers.unreadable import Unreadable
-
-    if os.path.isfile(file) and os.stat(file).st_size != len(data):
-        return False
-    try:
-        read = parser.read(_text(data))
-    except (Unreadable, RecursionError):
-        return False
-    return [one.object for one in read] == [one.object for one in manifests]
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8-sig", "replace")
+def _is_as_it_stands(piece: Piece, file: str) -> bool:
+    """Whether the text is what the file's bytes say: no archive, and not compressed."""
+    return not os.path.isfile(file) or os.stat(file).st_size == len(piece.data or b"")
 
 
 def _node(evidence: Sequence[Piece]) -> NodeTopology:
@@ -79,25 +74,25 @@ def _node(evidence: Sequence[Piece]) -> NodeTopology:
     return found[0]
 
 
-def _of_piece(piece: Piece) -> tuple[tuple[Manifest, ...], bool]:
-    """What is to be checked in it, and whether it is evidence of the node."""
+def _held_by(piece: Piece) -> _Held:
     if piece.tree is not None:
-        return (), True
+        return _Held((), evidence=True)
     from gputopo.parsers import gres_conf, kube_objects, manifests, nccl_xml
     from gputopo.parsers.nccl_xml import placed
     from gputopo.parsers.recognise import recognise, why_unreadable
 
-    text = _text(piece.data or b"")
+    text = (piece.data or b"").decode("utf-8-sig", "replace")
     if kube_objects.looks_like(text):
         inside = _taken(piece, lambda: gres_conf.read(text, embedded=True)) if gres_conf.sniff(text) else ()
-        return (*_taken(piece, lambda: manifests.read(text)), *inside), False
+        return _Held((*_taken(piece, lambda: manifests.read(text)), *inside), all_objects=not inside)
     if nccl_xml.sniff(text):
-        return _taken(piece, lambda: placed.read(text)), False
+        return _Held(_taken(piece, lambda: placed.read(text)))
     if gres_conf.sniff(text):
-        return _taken(piece, lambda: gres_conf.read(text)), bool(recognise(text)) and not why_unreadable(text)
+        evidence = bool(recognise(text)) and not why_unreadable(text)
+        return _Held(_taken(piece, lambda: gres_conf.read(text)), evidence=evidence)
     if recognise(text):
-        return (), True
-    return _taken(piece, lambda: manifests.read(text)), False
+        return _Held((), evidence=True)
+    return _Held(_taken(piece, lambda: manifests.read(text)), all_objects=True)
 
 
 def _taken(piece: Piece, parse: Callable[[], tuple[Manifest, ...]]) -> tuple[Manifest, ...]:

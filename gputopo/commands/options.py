@@ -60,6 +60,24 @@ DriverRoot = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--driver-root", metavar="DIR", help="Live: root folder of the NVIDIA driver (libnvidia-ml)."),
 ]
+# As in kubectl.
+Namespace = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("-n", "--namespace", metavar="NAMESPACE", help="Pods of this namespace only."),
+]
+AllNamespaces = Annotated[bool, typer.Option("-A", "--all-namespaces", help="Pods of every namespace: the default.")]
+Selector = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("-l", "--selector", metavar="SELECTOR", help="Pods with these labels only: app=web,tier!=db."),
+]
+Context = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--context", metavar="NAME", help="The context of the kubeconfig."),
+]
+Kubeconfig = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--kubeconfig", metavar="FILE", help="The kubeconfig; default KUBECONFIG or ~/.kube/config."),
+]
 Timeout = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", help="Every wait ends by it.", show_default=True)
 ]

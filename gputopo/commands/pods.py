@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
@@ -12,13 +12,16 @@ from gputopo.commands import options, output
 from gputopo.errors import GputopoError
 
 if TYPE_CHECKING:
+    from gputopo.evidence.live.kube_api import Asked
     from gputopo.evidence.piece import Piece
+    from gputopo.pods.selection import Selection
     from gputopo.rules.finding import Finding
     from gputopo.rules.pods.audit import Audit
 
 Format = Annotated[
-    Literal["text", "json", "yaml", "prometheus", "sarif"], typer.Option("-o", "--output", help="How to print it.")
-]  # fmt: skip
+    Literal["text", "json", "yaml", "prometheus", "junit", "sarif"],
+    typer.Option("-o", "--output", help="How to print it."),
+]
 Socket = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--socket", metavar="PATH", help="The kubelet's podresources socket, live."),
@@ -31,6 +34,12 @@ Proc = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--proc", metavar="DIR", help="Processes: another /proc, live or a copy beside sources."),
 ]
+Kube = Annotated[bool, typer.Option("--kube", help="Ask the cluster's API server, live.")]
+NodeName = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--node", metavar="NAME", help="What is on this node of a cluster only."),
+]
+MOST_BYTES = 256 << 20  # of one text: a list of every pod of a large cluster
 Audited = Sequence["tuple[Audit, tuple[Finding, ...]]"]
 
 
@@ -39,6 +48,13 @@ def command(
     socket: Socket = None,
     kubelet_root: KubeletRoot = None,
     proc: Proc = None,
+    kube: Kube = False,
+    context: options.Context = None,
+    kubeconfig: options.Kubeconfig = None,
+    namespace: options.Namespace = None,
+    all_namespaces: options.AllNamespaces = False,
+    selector: options.Selector = None,
+    node: NodeName = None,
     form: Format = "text",
     output_file: options.OutputFile = None,
     color: options.Color = "auto",
@@ -52,8 +68,8 @@ def command(
 ) -> int:
     """What running pods hold, what crosses sockets or leaves an NVLink island, and whether better was there.
 
-    Reads the kubelet's files and what its podresources socket answers, with evidence of the node beside them; without
-    a source: this node.
+    Reads the kubelet's files, what its podresources socket answers and Kubernetes objects, with evidence of the nodes
+    beside them; without a source: this node; with --kube the cluster.
     """
     from gputopo.inspection_pods import audits, processes
     from gputopo.rules.pods.run import run
@@ -61,19 +77,76 @@ def command(
     assumed = options.pairs(assume, "--assume")
     selected, ignored = options.codes(select), options.codes(ignore)
     seconds = options.checked_timeout(timeout)
-    if sources:
+    of_pods = _selection(namespace, all_namespaces, selector)
+    cluster = _cluster(kube, context, kubeconfig, namespace, node)
+    if cluster is not None:
+        found = _kube(cluster, sources, socket or kubelet_root or proc, of_pods, assumed, seconds, quiet, verbose)
+    elif sources:
         if socket is not None or kubelet_root is not None:
             option = "--socket" if socket is not None else "--kubelet-root"
             raise GputopoError(f"{option} is for the live node; give the files as sources instead")
-        beside = processes(proc, live=False) if proc is not None else ()
-        found = audits(_pieces(sources, seconds, quiet), assumed, processes=beside)
+        beside = processes(proc, live=False, timeout=seconds) if proc is not None else ()
+        found = audits(
+            _pieces(sources, seconds, quiet), assumed, select=of_pods, only=node, processes=beside
+        )  # fmt: skip
     else:
-        found = _live(socket, kubelet_root, proc, seconds, quiet)
+        found = _live(socket, kubelet_root, proc, of_pods, node, seconds, quiet)
     audited = [(one, run(one, selected, ignored)) for one in found]
     fails = _fails(audited, fail_on)
     note = f"{int(fails)} (--fail-on {fail_on})" if output.on_terminal(output_file) and not quiet else None
-    output.write(_text(audited, form, output_file, color, verbose, quiet, note), output_file)
+    output.write(_text(audited, form, output_file, color, verbose, quiet, note, fail_on), output_file)
     return int(fails)
+
+
+def _selection(namespace: str | None, all_namespaces: bool, selector: str | None) -> Selection:
+    from gputopo.pods.selection import Selection
+
+    if namespace is not None and all_namespaces:
+        raise GputopoError("-n and -A exclude each other")
+    if selector is None:
+        return Selection(namespace)
+    from gputopo.terms.label_selector import parse
+
+    try:
+        return Selection(namespace, parse(selector))
+    except ValueError as error:
+        raise GputopoError(f"no label selector: {error}", "-l", "-l app=web,tier!=db") from None
+
+
+def _cluster(
+    kube: bool, context: str | None, kubeconfig: str | None, namespace: str | None, node: str | None
+) -> Asked | None:
+    if not kube:
+        if context is not None or kubeconfig is not None:
+            option = "--context" if context is not None else "--kubeconfig"
+            raise GputopoError(f"{option} is for --kube, which is not given")
+        return None
+    from gputopo.evidence.live.kube_api import Asked
+
+    return Asked(context, kubeconfig, namespace, node)
+
+
+def _kube(
+    asked: Asked, sources: Sequence[str] | None, socket: str | None, select: Selection, assumed: Mapping[str, str],
+    timeout: float, quiet: bool, verbose: bool,
+) -> tuple[Audit, ...]:  # fmt: skip
+    """What the API server says, with files beside it."""
+    from gputopo.evidence.live import kube_api
+    from gputopo.inspection_pods import audits
+
+    if socket is not None:
+        raise GputopoError("--kube and the kubelet of this node are two questions", "", "save one of the two answers")
+    pieces = _pieces(sources, timeout, quiet) if sources else ()
+    slow = (lambda: None) if quiet else (lambda: output.say("waiting for the API server"))
+    answer = kube_api.ask(asked, timeout, slow=slow)
+    if answer.trouble is not None:
+        raise answer.error()
+    for note in () if quiet else answer.notes:
+        if verbose or note.kind != kube_api.ABSENT:
+            output.say(note.text)
+    return audits(
+        (*pieces, *answer.pieces()), assumed, select=select, only=asked.node, every_pod=asked.every_pod
+    )
 
 
 def _pieces(specs: Sequence[str], timeout: float, quiet: bool) -> tuple[Piece, ...]:
@@ -92,11 +165,13 @@ def _pieces(specs: Sequence[str], timeout: float, quiet: bool) -> tuple[Piece, .
         why_not=why_not,
         protobuf=recognise_holdings.why_not_message,
         kubelet=True,
+        most=MOST_BYTES,
     )
 
 
 def _live(
-    socket: str | None, kubelet_root: str | None, proc: str | None, timeout: float, quiet: bool
+    socket: str | None, kubelet_root: str | None, proc: str | None, select: Selection, only: str | None,
+    timeout: float, quiet: bool,
 ) -> tuple[Audit, ...]:  # fmt: skip
     """The socket first, the kubelet's files and the processes beside it; trouble with one is said, with all it is the
     answer."""
@@ -116,7 +191,7 @@ def _live(
     if answer.trouble is not None and not quiet:
         output.say(f"{answer.trouble.text}; {'its files' if pieces else 'the processes'} are read without it")
     node = live_node(read_live(None, None, timeout, None, quiet))
-    return audits(pieces, live=node, processes=running)
+    return audits(pieces, live=node, select=select, only=only, processes=running)
 
 
 def _waits() -> None:
@@ -124,10 +199,11 @@ def _waits() -> None:
 
 
 def _text(
-    audited: Audited, form: str, file: str | None, color: str, verbose: bool, quiet: bool, note: str | None
+    audited: Audited, form: str, file: str | None, color: str, verbose: bool, quiet: bool, note: str | None,
+    fail_on: str,
 ) -> str:  # fmt: skip
     if form != "text":
-        return _document(audited, form)
+        return _document(audited, form, fail_on)
     from gputopo.reports.style import Style
     from gputopo.reports.text import render
     from gputopo.reports.views.pods import blocks
@@ -140,7 +216,7 @@ def _text(
     )
 
 
-def _document(audited: Audited, form: str) -> str:
+def _document(audited: Audited, form: str, fail_on: str) -> str:
     from gputopo.documents.pod_audit import encode, encode_list
 
     items: list[dict[str, Any]] = [encode(audit, found) for audit, found in audited]
@@ -149,6 +225,10 @@ def _document(audited: Audited, form: str) -> str:
         from gputopo.reports.prometheus import exposition
 
         return exposition(metrics(items))
+    if form == "junit":
+        from gputopo.reports.pod_junit import junit
+
+        return junit(items, fail_on)
     if form == "sarif":
         import json
 

@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-from gputopo.documents import admission, allocation, allocation_comparison, forecast, lint, pod_audit, shape
+from gputopo.documents import admission, allocation, allocation_comparison, diagnosis, forecast, lint, pod_audit, shape
 from gputopo.documents.forms import REQUIRED, Schema
 from gputopo.errors import GputopoError
 
@@ -24,6 +24,7 @@ def schemas() -> dict[str, Schema]:
         (allocation_comparison.KIND, allocation_comparison.LIST_KIND, allocation_comparison.parts()),
         (forecast.KIND, forecast.LIST_KIND, forecast.parts()),
         (pod_audit.KIND, pod_audit.LIST_KIND, pod_audit.parts()),
+        (diagnosis.KIND, diagnosis.LIST_KIND, diagnosis.parts()),
     ):
         made[kind] = {**_head(kind), **one, "$defs": defs}
         made[list_kind] = _list_of(list_kind, kind, one, defs)

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from gputopo.errors import GputopoError
 from gputopo.evidence.archive import ArchiveTree
 from gputopo.evidence.kubelet_files import FOLDER as KUBELET
-from gputopo.evidence.kubelet_files import ROOT, STATE_FILES
+from gputopo.evidence.kubelet_files import STATE_FILES
 from gputopo.evidence.piece import Piece, Tree
 from gputopo.evidence.tar_headers import MEMBERS, Member, clean_path
 from gputopo.evidence.tree import FILE, FOLDER, LINK, MEMBER_BYTES, LinkedTree
@@ -26,7 +26,6 @@ from gputopo.terms.structured_text import json_is_too_large
 VERSION = 1
 MANIFEST = "manifest.json"
 MARK = '"gputopo": "bundle"'
-KUBELET_STATE = tuple(f"{ROOT[1:]}/{name}" for name in STATE_FILES)  # below a root
 DERIVED = ("inspect.json", MANIFEST)
 _FOLDERS = 200  # of a folder of bundles
 _NEWER = "a newer gputopo reads it"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from gputopo.evidence.bundle import NotRead, Part
+from gputopo.evidence.kubelet_files import BELOW_A_NODE
 from gputopo.evidence.kubelet_files import FOLDER as KUBELET
-from gputopo.evidence.kubelet_files import ROOT, STATE_FILES
 from gputopo.evidence.live import command
 from gputopo.evidence.live.node import Reading
 from gputopo.evidence.tree import MEMBER_BYTES, FolderTree
@@ -84,7 +84,7 @@ def _plain() -> dict[str, str]:
 
 def kubelet_state(tree: FolderTree) -> Found:
     parts, missed = [], []
-    for path in (f"{ROOT[1:]}/{name}" for name in STATE_FILES):
+    for path in BELOW_A_NODE:
         data = tree.read(path)
         if data is None:
             missed.append(NotRead(path, "absent, or cannot be read (root may)"))

@@ -46,17 +46,17 @@ def too_large(name: str, what: str = "it expands to more than 256 MiB") -> Gputo
     return GputopoError(f"archive refused: {what}", name, "give the file that matters, unpacked")
 
 
-def unpack(data: bytes, kind: str, name: str) -> tuple[bytes, bool]:
-    """The text inside, at most `limits.TEXT_BYTES`, and whether it is whole. Raises GputopoError.
+def unpack(data: bytes, kind: str, name: str, most: int = limits.TEXT_BYTES) -> tuple[bytes, bool]:
+    """The text inside, at most `most` bytes, and whether it is whole. Raises GputopoError.
 
     Of a cut text only the lines that ended are kept: half of `0-15` would be a wrong value.
     """
     from io import BytesIO
 
     stream = Expanded(BytesIO(data), kind, name)
-    text = stream.peek(limits.TEXT_BYTES + 1)
-    if len(text) > limits.TEXT_BYTES:
-        raise GputopoError(f"unpacks to more than {limits.TEXT_BYTES // limits.MIB} MiB", name)
+    text = stream.peek(most + 1)
+    if len(text) > most:
+        raise GputopoError(f"unpacks to more than {most // limits.MIB} MiB", name)
     if not stream.whole:
         text = ended_lines(text)
     if not text:

@@ -18,7 +18,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from gputopo.errors import GputopoError
-from gputopo.evidence.bundle_read import KUBELET_STATE, BundleRoot, bundles_in
+from gputopo.evidence.bundle_read import BundleRoot, bundles_in
+from gputopo.evidence.kubelet_files import BELOW_A_NODE
 from gputopo.evidence.open import SAMPLE, open_bytes, open_sources, open_tree
 from gputopo.evidence.piece import Piece
 from gputopo.evidence.reading import packing, read_path
@@ -99,7 +100,7 @@ def of_kubelet(pieces: Sequence[Piece]) -> list[Piece]:
         if isinstance(piece.tree, BundleRoot):
             found += piece.tree.kubelet
         elif piece.tree is not None:
-            for path in (KUBELET_CONFIG, *KUBELET_STATE):
+            for path in (KUBELET_CONFIG, *BELOW_A_NODE):
                 data = piece.tree.read(path)
                 if data:
                     found.append(Piece(piece.name, data=data, where=path))

@@ -18,4 +18,5 @@ STATE_FILES = (
     "memory_manager_state",
     "dra_manager_state",
 )
+BELOW_A_NODE = tuple(f"{ROOT[1:]}/{name}" for name in STATE_FILES)  # of the node's root folder
 SOCKET = "pod-resources/kubelet.sock"

@@ -22,15 +22,17 @@ class MemberFile(NamedTuple):
     whole: bool = True
 
 
-def folder_files(path: str, depth: int, timeout: float, warn: Warn) -> Iterator[MemberFile]:
+def folder_files(
+    path: str, depth: int, timeout: float, warn: Warn, most: int = limits.TEXT_BYTES
+) -> Iterator[MemberFile]:
     """The plain files at most `depth` folders down, sorted; hidden and empty ones are left."""
-    left = limits.TEXT_BYTES
+    left = most
     for where, size in _first(_folder_walk(path, "", depth), path, warn):
         if size > left:
             warn(f"skipped {path}: {where}: too large")
             continue
         try:
-            data = read_path(os.path.join(path, where), where, timeout)
+            data = read_path(os.path.join(path, where), where, timeout, most)
         except GputopoError as error:
             warn(f"skipped {path}: {where}: {error.what}")
             continue

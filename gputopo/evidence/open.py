@@ -41,17 +41,18 @@ def open_sources(
     why_not: WhyNot = lambda text: "",
     protobuf: OfMessage = lambda data: None,
     kubelet: bool = False,
+    most: int = limits.TEXT_BYTES,
 ) -> tuple[Piece, ...]:
     """The pieces of every source, in the order given. Raises GputopoError.
 
     `stdin` is the descriptor that `-` means; `why_not` tells why a text is no evidence ("" if it
     is), and decides only which members of a folder or an archive are kept. `protobuf` is the
     same for messages, `None` where one is not known: it is then no text. `kubelet`: whether the
-    kubelet's files in a bundle are wanted.
+    kubelet's files in a bundle are wanted. `most`: bytes of one text.
     """
     if specs.count("-") > 1:
         raise GputopoError("standard input can be read once", "-")
-    opener = _Opener(stdin, timeout, warn, why_not, protobuf, kubelet)
+    opener = _Opener(stdin, timeout, warn, why_not, protobuf, kubelet, most)
     return tuple(piece for spec in specs for piece in opener.open(spec))
 
 
@@ -70,14 +71,15 @@ def open_tree(
 
 
 class _Opener:
-    __slots__ = ("kubelet", "protobuf", "stdin", "timeout", "warn", "why_not")
+    __slots__ = ("kubelet", "most", "protobuf", "stdin", "timeout", "warn", "why_not")
 
     def __init__(
         self, stdin: int | None, timeout: float, warn: Warn, why_not: WhyNot,
-        protobuf: OfMessage = lambda data: None, kubelet: bool = False,
+        protobuf: OfMessage = lambda data: None, kubelet: bool = False, most: int = limits.TEXT_BYTES,
     ) -> None:  # fmt: skip
         self.protobuf = protobuf
         self.kubelet = kubelet
+        self.most = most
         self.stdin = stdin
         self.timeout = timeout
         self.warn = warn
@@ -94,14 +96,14 @@ class _Opener:
             cannot_open(error if isinstance(error, OSError) else OSError(str(error)), spec)
         if stat.S_ISDIR(mode):
             return self._folder(spec)
-        return self._bytes(read_path(spec, spec, self.timeout), spec)
+        return self._bytes(read_path(spec, spec, self.timeout, self.most), spec)
 
     def _stdin(self) -> Iterable[Piece]:
         if self.stdin is None:
             raise GputopoError("standard input is closed", "-")
         if os.isatty(self.stdin):
             self.warn("reading the terminal; end with Ctrl-D")
-        return self._bytes(read_fd(self.stdin, "standard input", self.timeout), "-")
+        return self._bytes(read_fd(self.stdin, "standard input", self.timeout, self.most), "-")
 
     def _sample(self, spec: str) -> Iterable[Piece]:
         from gputopo.sample_files import sample_names, sample_paths
@@ -129,7 +131,7 @@ class _Opener:
         roots = [Piece(path, tree=root, where=where) for where, root in find_roots(tree)]
         depth = 0 if roots else limits.FOLDER_DEPTH
         bundled: list[Piece] = []
-        files = self._but_bundles(folder_files(path, depth, self.timeout, self.warn), path, bundled)
+        files = self._but_bundles(folder_files(path, depth, self.timeout, self.warn, self.most), path, bundled)
         found = self._members(roots, files, path, "folder", bundled)
         return [*bundled, *found]
 
@@ -236,7 +238,7 @@ class _Opener:
 
         if kind in ("tar", "zip"):
             raise GputopoError("an archive inside an archive", name)
-        text, whole = unpack(data, kind, name)
+        text, whole = unpack(data, kind, name, self.most)
         if not whole:
             self.warn(f"{name}: the {kind} file is cut or damaged; what is before that is read")
         return text, whole
@@ -253,8 +255,8 @@ class _Opener:
         return self.protobuf(data) if data[:1] in PROTOBUF and is_message(data) else None
 
     def _text(self, data: bytes, name: str) -> bytes:
-        if len(data) > limits.TEXT_BYTES:
-            raise GputopoError(f"more than {limits.TEXT_BYTES // limits.MIB} MiB of text", name)
+        if len(data) > self.most:
+            raise GputopoError(f"more than {self.most // limits.MIB} MiB of text", name)
         if self._as_message(data) is not None:
             return data
         try:

@@ -12,7 +12,7 @@ from gputopo.evidence.text import UTF16, looks_binary
 from gputopo.terms.protobuf_bytes import begins_as_message
 
 
-def read_path(path: str, name: str, timeout: float) -> bytes:
+def read_path(path: str, name: str, timeout: float, most: int = limits.TEXT_BYTES) -> bytes:
     """All bytes of a file, a pipe (`/dev/fd/63`) or a device. Raises GputopoError."""
     try:
         # O_NONBLOCK: opening a pipe that nobody writes must not wait for ever.
@@ -20,33 +20,34 @@ def read_path(path: str, name: str, timeout: float) -> bytes:
     except OSError as error:
         cannot_open(error, name)
     try:
-        return read_fd(fd, name, timeout)
+        return read_fd(fd, name, timeout, most)
     finally:
         os.close(fd)
 
 
-def read_fd(fd: int, name: str, timeout: float) -> bytes:
-    """All bytes of an open descriptor, at most `limits.TEXT_BYTES`; each wait ends after `timeout` s."""
+def read_fd(fd: int, name: str, timeout: float, most: int = limits.TEXT_BYTES) -> bytes:
+    """All bytes of an open descriptor, at most `most`; each wait ends after `timeout` s."""
     try:
         status = os.fstat(fd)
-        if stat.S_ISREG(status.st_mode) and status.st_size > limits.TEXT_BYTES:
-            raise _too_large(name)
+        if stat.S_ISREG(status.st_mode) and status.st_size > most:
+            raise _too_large(name, most)
         waits = not stat.S_ISREG(status.st_mode) and not os.isatty(fd)
         parts: list[bytes] = []
         size = 0
-        while part := _read_some(fd, name, timeout if waits else None):
+        while part := read_some(fd, name, timeout if waits else None):
             if not parts:
                 _refuse_binary(part, name)
             parts.append(part)
             size += len(part)
-            if size > limits.TEXT_BYTES:
-                raise _too_large(name)
+            if size > most:
+                raise _too_large(name, most)
     except OSError as error:
         cannot_open(error, name)
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _read_some(fd: int, name: str, timeout: float | None) -> bytes:
+def read_some(fd: int, name: str, timeout: float | None) -> bytes:
+    """At most a chunk of an open descriptor, b"" at its end; with a timeout the wait for it ends after that many s."""
     if timeout is None:
         return os.read(fd, limits.CHUNK)
     from select import select
@@ -88,10 +89,8 @@ def binary(name: str) -> GputopoError:
     return GputopoError("this is binary, not a text", name, "gputopo formats lists what can be read")
 
 
-def _too_large(name: str) -> GputopoError:
-    return GputopoError(
-        f"more than {limits.TEXT_BYTES // limits.MIB} MiB", name, "give the part with the topology in it"
-    )
+def _too_large(name: str, most: int) -> GputopoError:
+    return GputopoError(f"more than {most // limits.MIB} MiB", name, "give the part with the topology in it")
 
 
 def cannot_open(error: OSError, name: str) -> NoReturn:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import stat
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 from gputopo.evidence.piece import Tree
@@ -23,7 +24,7 @@ _SYSFS = frozenset(("devices", "bus", "class"))
 FILE, FOLDER, LINK = "file", "folder", "link"
 
 
-class LinkedTree:
+class LinkedTree(ABC):
     """Path walking shared by folders and archives; a subclass tells what lies at one place.
 
     A *place* is a path in which only the last element may be a link.
@@ -34,20 +35,20 @@ class LinkedTree:
     def __init__(self) -> None:
         self._places: dict[str, str | None] = {}  # folders asked for before: a tree is one look at a node
 
-    def _kind(self, place: str) -> str | None:
-        raise NotImplementedError
+    @abstractmethod
+    def _kind(self, place: str) -> str | None: ...
 
-    def _target(self, place: str) -> str | None:
-        raise NotImplementedError
+    @abstractmethod
+    def _target(self, place: str) -> str | None: ...
 
-    def _content(self, place: str) -> bytes | None:
-        raise NotImplementedError
+    @abstractmethod
+    def _content(self, place: str) -> bytes | None: ...
 
-    def _children(self, place: str) -> list[str] | None:
-        raise NotImplementedError
+    @abstractmethod
+    def _children(self, place: str) -> list[str] | None: ...
 
-    def below(self, path: str) -> Tree | None:
-        raise NotImplementedError
+    @abstractmethod
+    def below(self, path: str) -> Tree | None: ...
 
     def resolve(self, path: str) -> str | None:
         folder, _, last = path.rpartition("/")

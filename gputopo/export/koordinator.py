@@ -13,7 +13,7 @@ from typing import Any
 from gputopo.allocate.koordinator.devices import CORE, GPU, MEMORY, RATIO, RDMA, RDMA_SHARE
 from gputopo.export.kube_yaml import render
 from gputopo.export.missing import missing, need, need_distinct, need_name, need_nvidia
-from gputopo.export.pcie_tree import root
+from gputopo.topology.bridges_above import root
 from gputopo.topology.node import Gpu, Nic, NodeTopology
 
 _ROOT = re.compile(r"pci\d{4}:[0-9a-f]{2}")  # koordlet's own pattern: no hexadecimal domain

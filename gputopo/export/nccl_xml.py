@@ -17,8 +17,8 @@ from xml.sax.saxutils import quoteattr
 from gputopo.errors import GputopoError
 from gputopo.export.missing import NOT_ENOUGH, missing, need_distinct, need_nvidia
 from gputopo.export.nccl_links import c2c_row, nvlink_rows
-from gputopo.export.pcie_tree import nccl_switches
 from gputopo.terms.cpu_set import CpuSet
+from gputopo.topology.bridges_above import nccl_switches
 from gputopo.topology.node import Bridge, Gpu, Nic, NodeTopology, NumaNode, Pcie
 
 _SPEEDS = {1: "2.5", 2: "5.0", 3: "8.0", 4: "16.0", 5: "32.0", 6: "64.0"}

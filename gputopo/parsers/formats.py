@@ -223,10 +223,14 @@ FORMATS: tuple[Format, ...] = (
 # with a module say who holds what (holdings.py), see recognise_holdings.py. Not for --as.
 BESIDE: tuple[Format, ...] = (
     Format(
-        "kube-objects", None, (),
-        "Pod, Node, workloads, ResourceClaim, ResourceSlice, DeviceClass, Device (Koordinator), ConfigMap; JSON too",
-        "who decides, what is asked for, annotations and labels that a scheduler reads", "how the node is wired",
-        get=("kubectl get node NODE -o yaml > node.yaml", "kubectl get pod POD -o yaml > pod.yaml"),
+        "kube-objects", "object_holdings", ('"kind"', "kind:"),
+        "Pod, Node, Event, workloads, ResourceClaim, ResourceSlice, DeviceClass, Device (Koordinator), ConfigMap, "
+        "NodeResourceTopology; JSON too",
+        "who decides, what is asked for, annotations and labels that a scheduler reads; what pods of which node hold",
+        "how the node is wired; which GPUs a pod got, where the kubelet is older than 1.36 and no claim says it",
+        get=("kubectl get node NODE -o yaml > node.yaml", "kubectl get pod POD -o yaml > pod.yaml",
+             "kubectl get pods,resourceclaims -A -o json > pods.json",
+             "kubectl get nodes,resourceslices -o json > nodes.json"),
     ),
     Format(
         "kubelet-config", None, (),
@@ -323,11 +327,12 @@ BESIDE: tuple[Format, ...] = (
 )  # fmt: skip
 
 # Texts that hold something useful, or that people paste by mistake: (words of which one is in the
-# text, what it is, what to do). None of them is evidence of a node; those that `allocate` or `pods` reads say so.
+# text, what it is, what to do). None of them is evidence of a node; those that another verb reads say so.
 ALLOCATE = "gputopo allocate reads it, beside evidence of the node"
 PODS = "gputopo pods reads it, beside evidence of the node"
+DIAGNOSE = "gputopo diagnose reads it, beside evidence of the node"
 BOTH = "gputopo pods and gputopo allocate read it, beside evidence of the node"
-READ_BESIDE = (ALLOCATE, PODS, BOTH)
+READ_BESIDE = (ALLOCATE, PODS, BOTH, DIAGNOSE)
 PODRESOURCES = "an answer of the kubelet's podresources socket"
 MISSES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("apiVersion: gputopo/",), "gputopo's own YAML", "save it with -o json: JSON can be read back"),
@@ -343,6 +348,7 @@ MISSES: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("kind: KubeletConfiguration", '"kubeletconfig"'), "a kubelet's configuration", ALLOCATE),
     (("migStrategy:", "timeSlicing:"), "a device plugin's configuration", ALLOCATE),
     (("\napiVersion: ", "apiVersion: v1", '"apiVersion": "', "apiVersion: resource.k8s.io"), "a Kubernetes object",
-     ALLOCATE),
-    (("NCCL INFO", "NCCL WARN"), "an NCCL log", ""),
+     BOTH),
+    (("NCCL INFO", "NCCL WARN"), "an NCCL log", DIAGNOSE),
+    (("# Avg bus bandwidth", "# Out of bounds values"), "output of nccl-tests", DIAGNOSE),
 )  # fmt: skip

@@ -71,6 +71,19 @@ def generation(printed: str | None) -> int | None:
     return value if isinstance(value, int) and 1 <= value <= 7 else None
 
 
+def slow_bus(state: str | None, now: int | None, most: int | None, utilization: str | None) -> str | None:
+    """What is odd of a PCIe link below its generation while the GPU runs at its highest state; a GPU that rests may.
+
+    >>> slow_bus("P0", 1, 4, "97 %")
+    'P0, PCIe generation 1 of 4'
+    >>> slow_bus("P8", 1, 4, "0 %"), slow_bus("P0", 1, 4, "0 %"), slow_bus("P0", 4, 4, None)
+    (None, None, None)
+    """
+    if (state or "").strip() != "P0" or whole_number((utilization or "").removesuffix("%").strip() or None) == 0:
+        return None
+    return f"P0, PCIe generation {now} of {most}" if now is not None and most is not None and now < most else None
+
+
 def lanes(printed: str | None) -> int | None:
     value = whole_number(printed)
     return value if isinstance(value, int) and value in _LANES else None

@@ -35,6 +35,11 @@ def clean_lines(text: str) -> list[str]:
     return lines_of(text)
 
 
+def without_colours(line: str) -> str:
+    """A line without the codes that colour it."""
+    return _COLOUR.sub("", line)
+
+
 def words_before(line: str, at: int) -> tuple[str, ...]:
     """The words a log puts before every line of one output (a host, a rank), times and marks left out."""
     before = line[:at].strip()

@@ -10,7 +10,7 @@ one thing whatever it quotes.
     >>> recognise("meeting at noon")
     ()
     >>> print(nearest_miss("node-a:1:1 [0] NCCL INFO Bootstrap"))
-    this is an NCCL log, which this version does not read yet
+    this is an NCCL log: it does not say how a node is wired
 """
 
 from __future__ import annotations

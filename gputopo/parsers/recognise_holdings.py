@@ -18,10 +18,23 @@ from gputopo.parsers.formats import BESIDE
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.terms.protobuf_bytes import TAGS
 
+OBJECTS = "kube-objects"
+# Where a piece is that the kubelet's socket answered: an empty message is an answer, too, and only who asked knows
+# to what, and of which version of the API it is.
+_ANSWERS = {
+    f"live: {version}{call}": (call, not version)
+    for version in ("", "v1alpha1 ")
+    for call in ("List", "GetAllocatableResources")
+}
 
-def recognise(data: bytes) -> tuple[str, ...]:
-    """Ids of the formats of one text or message, in table order; empty when none is."""
-    if _is_message(data):
+
+def recognise(data: bytes, where: str = "") -> tuple[str, ...]:
+    """Ids of the formats of one text or message, in table order; empty when none is. `where`: of the piece.
+
+    >>> recognise(b""), recognise(b"", "live: List")
+    ((), ('podresources',))
+    """
+    if where in _ANSWERS or _is_message(data):
         return ("podresources",)
     return tuple(id for id, _ in _rows(data.decode("utf-8", "replace")))
 
@@ -31,12 +44,13 @@ def why_not_message(data: bytes) -> str | None:
     return "" if _is_message(data) else None
 
 
-def parse(data: bytes) -> tuple[HoldingRecords, ...]:
+def parse(data: bytes, where: str = "") -> tuple[HoldingRecords, ...]:
     """What all formats in one text or message say. Raises Unreadable where one of them is broken, or none is known."""
-    if _is_message(data):
+    if where in _ANSWERS or _is_message(data):
         from gputopo.parsers.podresources import parse_bytes
 
-        return parse_bytes(data)
+        call, of_v1 = _ANSWERS.get(where, (None, None))
+        return parse_bytes(data, call, of_v1=of_v1)
     text = data.decode("utf-8", "replace")
     modules = dict.fromkeys(module for _, module in _rows(text))
     if not modules:
@@ -62,4 +76,6 @@ def _rows(text: str) -> list[tuple[str, str]]:
         module: import_module(f"gputopo.parsers.{module}").sniff(text)
         for module in dict.fromkeys(row.module for row in chance)
     }
-    return [(row.id, row.module) for row in chance if row.module and sniffed[row.module]]
+    found = [(row.id, row.module) for row in chance if row.module and sniffed[row.module]]
+    # A Kubernetes object is nothing else, whatever words an annotation or a command in it holds.
+    return [one for one in found if one[0] == OBJECTS] or found

@@ -15,9 +15,11 @@ from gputopo.pods.identify import Names
 from gputopo.pods.model import Device
 from gputopo.pods.same import Group
 from gputopo.pods.spoken import BY, NOT_GIVEN, Spoken, order
+from gputopo.terms.device_id import is_placeholder
 from gputopo.topology.node import Conflict, Source, Value
 
 PLUGIN, DRA = "plugin", "dra"
+_COUNTS = "the kubelet's id only counts here, the vGPU scheduler chose the GPU: the pod's annotation says which"
 
 
 class Word(NamedTuple):
@@ -64,6 +66,7 @@ def choose(
                     if part or (kind == PLUGIN and not devices):
                         own[kind].append(Word(said.source, "", part))
     own[DRA] += _claimed(group, names, claims)
+    own[PLUGIN], told = _handed_out(own[PLUGIN], told)
     used = [_first(own[kind]) for kind in (PLUGIN, DRA)]
     conflicts = [one for kind in (PLUGIN, DRA) for one in _between(own[kind], title)]
     devices = tuple(one for word in used if word for one in word.devices)
@@ -112,6 +115,22 @@ def _claimed(group: Group, names: Names, claims: Sequence[tuple[Spoken, ClaimRec
     return list(found.values())
 
 
+def _handed_out(own: list[Word], told: list[Word]) -> tuple[list[Word], list[Word]]:
+    """(words for what the plugin gave, the rest): of ids that only count, what the scheduler or the plugin wrote."""
+    counts = [one for one in own if one.devices and all(is_placeholder(each.id) for each in one.devices)]
+    if not counts:
+        return own, told
+    rest = [one for one in own if one not in counts]
+    better = [one for one in told if one.by == "annotation"] or [one for one in told if _gpus(one.devices)]
+    if better:
+        return [*rest, *better], [one for one in told if one not in better]
+    unknown = [
+        one._replace(devices=tuple(each._replace(gpu=None, unresolved=_COUNTS) for each in one.devices))
+        for one in counts
+    ]
+    return [*rest, *unknown], told
+
+
 def _first(words: Sequence[Word]) -> Word | None:
     return min(words, key=lambda one: order(one.source.format), default=None)
 
@@ -127,32 +146,42 @@ def _between(words: Sequence[Word], title: str) -> Iterator[Conflict]:
 def _units(devices: Iterable[Device]) -> frozenset[str]:
     """A CDI name and a driver/pool/device mean one GPU."""
     return frozenset(
-        f"{one.gpu}{one.mig or ''}" if one.gpu and one.replica is None else one.nic or one.id for one in devices
+        f"{one.gpu}{one.mig or ''}" if one.gpu and one.replica is None else one.nic or one.key or one.id
+        for one in devices
     )
 
 
 def _other_gpus(word: Word, told: Sequence[Word], title: str) -> list[Conflict]:
     """What the container was told of GPUs, where that is other GPUs."""
-    own = _gpus(word.devices)
-    different = [one for one in told if one is not word and (found := _gpus(one.devices)) and found != own]
-    if not different or not own:
+    different = [one for one in told if one is not word and _differs(one, word)]
+    if not different:
         return []
     values = [Value(_shown(word.devices), word.title)]
     values += [Value(_shown(one.devices), one.title) for one in different]
     return [Conflict((title,), "devices", values[0].value, tuple(values))]
 
 
+def _differs(told: Word, word: Word) -> bool:
+    """In the kubelet's checkpoint each plugin tells of its own resource's devices, and some tell nothing."""
+    own: Iterable[Device] = word.devices
+    if told.source.format == "kubelet-checkpoint":
+        resources = {one.resource for one in told.devices}
+        own = [one for one in own if one.resource in resources]
+    found, given = _gpus(told.devices), _gpus(own)
+    return bool(found and given) and found != given
+
+
 def _gpus(devices: Iterable[Device]) -> frozenset[str]:
     """GPUs and MIG devices, resolved where they can be; a replica is its GPU. Empty: an index nobody resolves."""
     devices = tuple(devices)
-    if any(one.is_gpu and one.gpu is None and not _uuid(one.id).startswith(("GPU-", "MIG-")) for one in devices):
+    if any(one.is_gpu and one.gpu is None and not _uuid(one).startswith(("GPU-", "MIG-")) for one in devices):
         return frozenset()
-    return frozenset(one.mig or one.gpu or _uuid(one.id) for one in devices if one.is_gpu)
+    return frozenset(one.mig or one.gpu or _uuid(one) for one in devices if one.is_gpu)
 
 
-def _uuid(id: str) -> str:
-    """Also of a CDI name, vendor/class=UUID, and of a replica."""
-    return id.rpartition("=")[2].partition("::")[0]
+def _uuid(device: Device) -> str:
+    """Also of a CDI name, vendor/class=UUID."""
+    return device.unit.rpartition("=")[2]
 
 
 def _shown(devices: Iterable[Device]) -> list[str]:

@@ -13,11 +13,14 @@ from typing import NamedTuple
 
 from gputopo.holdings import DeviceHeld, DeviceName
 from gputopo.pods.model import Device
+from gputopo.terms.device_id import replica_of
 from gputopo.terms.pci_address import PciAddress
 from gputopo.topology.node import NodeTopology
 
 _CLAIM = re.compile(r"=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-(.+)$")  # vendor/claim=<claim's UID>-<device>
 _DRA_GPU = re.compile(r"gpu\.nvidia\.com/[^/]+/gpu-(\d+)(-mig-.+)?$")
+
+_DEVICE_NODE = re.compile(r"nvidia(\d{1,4})(/gi\d+)?(?:/vgpu\d+)?\Z")  # GKE's plugin: /dev/nvidia<minor>, MIG, share
 
 
 class _Meant(NamedTuple):
@@ -45,23 +48,46 @@ class Names:
                 if name:
                     self._nic_by.setdefault(name, nic.id)
         self._by_place = _in_pci_order(node)
-        self._known = {(name.space, name.id): name for name in names}
+        self._known: dict[tuple[str, str], DeviceName] = {}
+        self._numa: dict[str, tuple[int, ...]] = {}
+        for known in names:
+            before = self._known.setdefault((known.space, known.id), known)
+            if before is not known:
+                self._known[known.space, known.id] = _both(before, known)
+            if known.uuid and known.numa_nodes:
+                self._numa.setdefault(known.uuid, known.numa_nodes)
 
     def device(self, held: DeviceHeld) -> Device:
         """What the node calls it."""
-        id, colons, replica = held.id.partition("::")
+        id, replica = replica_of(held.id)
+        known = self._named(id, held.space)
         meant = self._meant(id, held.space)
+        uuid = known.uuid if known is not None else id
+        numa = held.numa_nodes
+        if numa is None:
+            numa = (known.numa_nodes if known is not None else None) or self._numa.get(uuid or "")
+        resolved = meant.gpu or meant.nic
         return Device(
-            held.resource, held.id, meant.gpu, meant.nic, meant.mig, replica if colons else None, held.numa_nodes,
-            held.health, "" if meant.gpu or meant.nic else meant.why,
+            held.resource, held.id, meant.gpu, meant.nic, meant.mig, replica, numa, held.health,
+            "" if resolved else meant.why, held.share,
+            "" if resolved or known is None else known.uuid or known.dra or "",
         )  # fmt: skip
 
-    def _meant(self, id: str, space: str) -> _Meant:
+    def _named(self, id: str, space: str) -> DeviceName | None:
+        """What the sources say of an id: of a CDI name also what they say of the device that it stands for."""
         known = self._known.get((space, id))
+        if known is not None and space != "dra" and known.dra and known.uuid is None:
+            return self._known.get(("dra", known.dra)) or known
+        return known
+
+    def _meant(self, id: str, space: str) -> _Meant:
+        known = self._named(id, space)
         if known is not None:
             found = self._of_name(known)
             if found is not None and (found.gpu or found.nic or found.mig):
                 return found._replace(mig=found.mig or id) if id.startswith("MIG-") else found
+            if space == "cdi" and known.dra:
+                return self._of_dra(known.dra)
         if id.startswith("MIG-"):
             gpu = self._mig.get(id)
             return _Meant(gpu, mig=id, why="" if gpu else "no GPU of the evidence has this MIG device: nvidia-smi -L")
@@ -87,6 +113,9 @@ class Names:
         return "no GPU of the node has this UUID"
 
     def _of_name(self, name: DeviceName) -> _Meant | None:
+        if name.part_of is not None:
+            mig = name.uuid if name.uuid and name.uuid.startswith("MIG-") else name.dra or name.id
+            return _Meant(self._gpu_by.get(("uuid", name.part_of)), mig=mig, why=self._no_uuid())
         for space, value in (("uuid", name.uuid), ("pci", _pci(name.pci)), ("index", name.nvml_index),
                              ("minor", name.minor)):  # fmt: skip
             gpu = self._gpu_by.get((space, str(value))) if value is not None else None
@@ -95,7 +124,7 @@ class Names:
         for value in (_pci(name.pci), name.name):
             if value and value in self._nic_by:
                 return _Meant(nic=self._nic_by[value])
-        if name.uuid is not None:
+        if name.uuid is not None and (name.space, name.id) != ("uuid", name.uuid):
             return self._meant(name.uuid, "uuid")
         return None
 
@@ -108,6 +137,9 @@ class Names:
         return _Meant(found, why=f"the node has {len(self._by_place)} GPUs, none is number {id} in Slurm's list")
 
     def _of_place(self, id: str) -> _Meant:
+        node_of = _DEVICE_NODE.match(id)
+        if node_of is not None and ("minor", node_of[1]) in self._gpu_by:
+            return _Meant(self._gpu_by["minor", node_of[1]], mig=id if node_of[2] else None)
         pci = _pci(id)
         gpu = self._gpu_by.get(("pci", pci)) if pci else None
         nic = self._nic_by.get(pci or id) or self._nic_by.get(id)
@@ -146,6 +178,12 @@ def _in_pci_order(node: NodeTopology) -> tuple[str, ...] | None:
         return None
     known = [(address, id) for address, id in found if address is not None]
     return tuple(id for _, id in sorted(known)) if len(known) == len(found) else None
+
+
+def _both(one: DeviceName, other: DeviceName) -> DeviceName:
+    """What the first does not say, the other may."""
+    said = {field: value for field, value in other._asdict().items() if getattr(one, field) is None}
+    return one._replace(**said)
 
 
 def _pci(text: str | None) -> str | None:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gputopo.holdings import MemoryHeld, PodRecord
+from gputopo.pods import asks
+from gputopo.pods.asks import gpus_asked
 from gputopo.pods.devices import Chosen, choose
 from gputopo.pods.identify import Names
 from gputopo.pods.kinds import INIT, Kind, kinds
 from gputopo.pods.live import living
 from gputopo.pods.model import Container, Device, Held, Pod
 from gputopo.pods.owners import owner_sets
-from gputopo.pods.placed import NOWHERE, numa_of_cpus, packages_of_cpus, placed
+from gputopo.pods.placed import NOWHERE, UNSAID, numa_of_cpus, packages_of_cpus, placed
 from gputopo.pods.same import Group, group, record_of
 from gputopo.pods.spoken import Said, Spoken, order
 from gputopo.pods.times import by_time, earlier, refused
 from gputopo.pods.unclaimed import unclaimed
 from gputopo.terms.cpu_set import CpuSet
+from gputopo.terms.device_id import is_placeholder
 from gputopo.topology.gpu_sets import Sight
 from gputopo.topology.node import Conflict, NodeTopology, NoteAssumption, NoteUnknown, Value
 
@@ -29,8 +32,7 @@ def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) 
     times = by_time(everything)
     spoken = times.joined
     grouped = group(spoken)
-    groups, stale = living(grouped.groups, grouped.pods, spoken)
-    groups = [*groups, *unclaimed(groups, spoken)]
+    groups, stale = living([*grouped.groups, *unclaimed(grouped.groups, spoken)], grouped.pods, spoken)
     claims = [(one, claim) for one in spoken for claim in one.records.claims]
     titles = [_title(one) for one in groups]
     listed = any(one.records.containers_complete for one in spoken)
@@ -44,9 +46,12 @@ def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) 
     conflicts = [each for one in chosen for each in one.conflicts]
     conflicts += [each for one, title in zip(groups, titles) for each in _cpu_conflicts(one, title)]
     containers = tuple(one for one in built if _worth(one))
+    unsaid = set(map(id, asks.unsaid(containers)))
+    containers = tuple(one._replace(placed=UNSAID) if id(one) in unsaid else one for one in containers)
     pods = _pods(containers, grouped.pods, sight)
     held = tuple(dict.fromkeys(gpu for one in containers for gpu in one.placed.gpus or ()))
     free, free_notes = _free(node, names, containers, spoken)
+    gaps = [gap for one in everything for gap in one.records.gaps]
     return Held(
         name=name or node.name,
         node=node,
@@ -63,15 +68,17 @@ def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) 
         at=times.at,
         earlier=earlier(times.beside, containers, names),
         conflicts=tuple(conflicts),
-        unknown=(*_unresolved(containers), *_gaps(everything)),
-        assumptions=(
-            *times.notes, *grouped.assumptions,
-            *_kind_notes(containers),
-            *_claimed_only(containers),
-            *_counted(everything, node),
-            *stale,
-            *free_notes,
+        unknown=(
+            *_unresolved(containers),
+            *asks.notes(containers),
+            *dict.fromkeys(NoteUnknown(gap.subjects, gap.attribute, gap.reason, gap.settled_by) for gap in gaps),
         ),
+        assumptions=(
+            *times.notes, *grouped.assumptions, *_kind_notes(containers), *_claimed_only(containers),
+            *_counted(everything, node), *stale, *free_notes,
+        ),
+        capacity=next((one.records.capacity for one in spoken if one.records.capacity is not None), None),
+        observations=tuple(dict.fromkeys(each for one in spoken for each in one.records.observations)),
     )
 
 
@@ -99,7 +106,10 @@ def _container(
         placed(chosen.devices, sight), cpus, pool, numa_of_cpus(node, cpus), packages_of_cpus(node, cpus),
         memory or None, pages, allowed, nodes, visible, chosen.uses,
         tuple(sorted({pid for one in own.said for pid in one.holding.pids})), chosen.given,
-        tuple(dict.fromkeys(one.source.id for one in own.said)), chosen.by, chosen.opened,
+        tuple(dict.fromkeys(one.source.id for one in own.said)),
+        first("requests") or (),  # type: ignore[arg-type]
+        tuple(dict.fromkeys(name for one in own.said for name, _ in one.holding.claims or ())),
+        chosen.by, chosen.opened,
     )  # fmt: skip
 
 
@@ -124,7 +134,7 @@ def _cpu_conflicts(own: Group, title: str) -> Iterable[Conflict]:
 
 def _worth(one: Container) -> bool:
     """Whether it holds or uses anything that the audit is about."""
-    return bool(one.devices or one.uses or one.cpus or one.memory)
+    return bool(one.devices or one.uses or one.cpus or one.memory or gpus_asked(one.requests) or one.claims)
 
 
 def _policies(spoken: Iterable[Spoken]) -> dict[str, str]:
@@ -144,16 +154,18 @@ def _pods(containers: Sequence[Container], records: dict[str, PodRecord], sight:
     for (uid, namespace, name), own in places.items():
         record = record_of(records, uid, namespace, name)
         devices = _handed_on([containers[at] for at in own])
+        unsaid = any(containers[at].placed is UNSAID for at in own)
         found.append(
             Pod(
                 namespace or None,
                 name or None,
                 uid or None,
                 tuple(own),
-                placed(devices, sight),
+                UNSAID if unsaid else placed(devices, sight),
                 record.owners if record else (),
                 record.phase if record else None,
                 (record.admitted or record.started) if record else None,
+                labels=record.labels if record else None,
             )
         )
     return tuple(found)
@@ -175,16 +187,17 @@ def _rejected(records: Iterable[PodRecord]) -> tuple[Pod, ...]:
             known = found.setdefault(key, one)
             found[key] = known._replace(why=known.why or one.why)
     return tuple(
-        Pod(one.namespace, one.name, one.uid, (), NOWHERE, one.owners, one.phase, one.admitted, one.rejected, one.why)
+        Pod(one.namespace, one.name, one.uid, (), NOWHERE, one.owners, one.phase, one.admitted, one.rejected,
+            one.labels, one.why)
         for one in found.values()
-    )
+    )  # fmt: skip
 
 
 def _free(
     node: NodeTopology, names: Names, containers: Sequence[Container], spoken: Sequence[Spoken]
 ) -> tuple[tuple[str, ...] | None, list[NoteAssumption]]:
     """GPUs that nothing holds; without a topology those of the kubelet's ids. None where no source lists them."""
-    taken = {device.gpu or device.id.partition("::")[0] for one in containers for device in one.devices}
+    taken = {device.unit for one in containers for device in one.devices}
     taken |= {gpu for one in containers for gpu in one.uses or ()}
     notes = []
     if not any(one.records.containers_complete for one in spoken):
@@ -192,13 +205,22 @@ def _free(
         text = f"nothing holds a GPU that is not in {names_of or 'the sources'}"
         notes.append(NoteAssumption((), text, None))
     if node.gpus:
-        return tuple(gpu.id for gpu in node.gpus if gpu.id not in taken), notes
+        return _decided([gpu.id for gpu in node.gpus if gpu.id not in taken], containers), notes
     for one in spoken:
         if one.records.allocatable is not None:
-            devices = [names.device(each) for each in one.records.allocatable]
-            ids = [each.gpu or each.id.partition("::")[0] for each in devices if each.is_gpu]
-            return tuple(sorted({each for each in ids if each not in taken})), notes
+            ids = [each.unit for each in map(names.device, one.records.allocatable) if each.is_gpu]
+            return _decided(sorted({each for each in ids if each not in taken}), containers), notes
     return None, []
+
+
+def _decided(untaken: Sequence[str], containers: Sequence[Container]) -> tuple[str, ...] | None:
+    """None where some container has GPUs of which it is not known which, unless they are all that is left."""
+    wanted = sum(gpus_asked(one.requests) for one in asks.unsaid(containers))
+    hidden = any(device.is_gpu and is_placeholder(device.id) and device.gpu is None
+                 for one in containers for device in one.devices)  # fmt: skip
+    if not wanted and not hidden:
+        return tuple(untaken)
+    return () if wanted >= len(untaken) and not hidden else None
 
 
 def _unresolved(containers: Sequence[Container]) -> tuple[NoteUnknown, ...]:
@@ -208,12 +230,6 @@ def _unresolved(containers: Sequence[Container]) -> tuple[NoteUnknown, ...]:
             if device.unresolved and device.is_gpu:
                 reasons.setdefault(device.unresolved, []).append(device.id)
     return tuple(NoteUnknown(tuple(dict.fromkeys(ids)), "gpu", *_settled(reason)) for reason, ids in reasons.items())
-
-
-def _gaps(spoken: Iterable[Spoken]) -> Iterable[NoteUnknown]:
-    """What a source could not say."""
-    found = [gap for one in spoken for gap in one.records.gaps]
-    return dict.fromkeys(NoteUnknown(gap.subjects, gap.attribute, gap.reason, gap.settled_by) for gap in found)
 
 
 def _settled(reason: str) -> tuple[str, str]:

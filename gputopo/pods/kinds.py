@@ -21,13 +21,13 @@ class Kind(NamedTuple):
 
 def kinds(groups: Sequence[Group], units: Sequence[frozenset[str]]) -> list[Kind]:
     """`units`: the ids that each group holds."""
-    pods: dict[object, list[int]] = {}
+    pods: dict[tuple[str | None, ...], list[int]] = {}
     for at, one in enumerate(groups):
-        pods.setdefault(_pod(one) or at, []).append(at)
-    return [_kind(at, groups, units, pods[_pod(one) or at]) for at, one in enumerate(groups)]
+        pods.setdefault(_pod_of(one), []).append(at)
+    return [_kind(at, pods[_pod_of(one)], groups, units) for at, one in enumerate(groups)]
 
 
-def _kind(at: int, groups: Sequence[Group], units: Sequence[frozenset[str]], of_pod: Sequence[int]) -> Kind:
+def _kind(at: int, of_pod: Sequence[int], groups: Sequence[Group], units: Sequence[frozenset[str]]) -> Kind:
     own = groups[at]
     for said in own.said:
         if said.holding.kind is not None:
@@ -36,8 +36,8 @@ def _kind(at: int, groups: Sequence[Group], units: Sequence[frozenset[str]], of_
         if any(block.size == 0 for block in said.holding.memory or ()):
             return Kind(INIT, "its memory block is empty: the app container took it over")
     equal = False
-    for other in of_pod:
-        if other == at or not units[at] & units[other]:
+    for other in of_pod if own.uid or own.pod is not None else ():
+        if other == at or not units[at] or not units[at] & units[other]:
             continue
         if units[at] < units[other]:
             return Kind(INIT, f"container {groups[other].name} of its pod holds the same devices and more")
@@ -47,8 +47,5 @@ def _kind(at: int, groups: Sequence[Group], units: Sequence[frozenset[str]], of_
     return Kind(APP, "")
 
 
-def _pod(one: Group) -> tuple[str | None, ...]:
-    """() where no source says its pod."""
-    if one.uid:
-        return (one.uid,)
-    return (one.namespace, one.pod) if one.pod is not None else ()
+def _pod_of(one: Group) -> tuple[str | None, ...]:
+    return (one.uid,) if one.uid else (one.namespace, one.pod)

@@ -14,6 +14,8 @@ from gputopo.pods.spoken import Spoken
 from gputopo.topology.node import NoteAssumption
 
 _ENDED = ("Succeeded", "Failed")
+_NOT_LISTED = "the kubelet's list of live pods has no such container"
+_RUNTIMES = ("crictl-inspect", "docker-inspect")  # whose container that does not run holds nothing; a pod's waits
 _MAY_BE_STALE = ("kubelet-checkpoint", "cpu-manager-state", "memory-manager-state", "dra-manager-state")
 
 
@@ -33,7 +35,7 @@ def living(
             if not all(said.source.format == "kube-objects" for said in one.said):
                 gone[f"pod {one.uid or f'{one.namespace}/{one.pod}'}"] = f"its phase is {record.phase}"
             continue
-        if all(said.holding.running is False for said in one.said):
+        if all(said.source.format in _RUNTIMES and said.holding.running is False for said in one.said):
             gone[_title(one)] = "it does not run"
             continue
         only_files = all(said.source.format in _MAY_BE_STALE for said in one.said)
@@ -42,14 +44,11 @@ def living(
                 gone[f"pod {one.uid}"] = "no live pod has this UID"
                 continue
             if not _is_init(one, groups):
-                gone[f"pod {one.uid or '?'}"] = "the kubelet's list of live pods has no such container"
+                gone[f"pod {one.uid or '?'}"] = _NOT_LISTED
                 continue
         doubtful = doubtful or (only_files and not listed)
         kept.append(one)
-    notes = [
-        NoteAssumption((name.partition(" ")[2],), f"{name} has ended and holds nothing: {why}", None)
-        for name, why in gone.items()
-    ]
+    notes = [NoteAssumption((name.partition(" ")[2],), f"{name} {_left_out(why)}", None) for name, why in gone.items()]
     if doubtful:
         text = "every container in the kubelet's files still runs; it may be stale: kubectl get pods, or podresources"
         notes.append(NoteAssumption((), text, None))
@@ -59,6 +58,13 @@ def living(
 def _title(one: Group) -> str:
     pod = f"{one.namespace or '?'}/{one.pod}/" if one.pod else f"pod {one.uid}/" if one.uid else ""
     return f"container {pod}{one.name or '?'}"
+
+
+def _left_out(why: str) -> str:
+    """By its UID alone a pod is not told from one whose running containers hold nothing."""
+    if why == _NOT_LISTED:
+        return f"has ended, or only its init containers held anything: {why}"
+    return f"has ended and holds nothing: {why}"
 
 
 def _has_uids(listed: Sequence[Spoken]) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gputopo.holdings import MemoryHeld, Owner
+from gputopo.records import Observation
 from gputopo.terms.cpu_set import CpuSet
+from gputopo.terms.device_id import replica_of
 from gputopo.topology.gpu_sets import SetSeen
 from gputopo.topology.node import Conflict, NodeTopology, NoteAssumption, NoteUnknown, Source
 
@@ -22,6 +24,13 @@ class Device(NamedTuple):
     numa_nodes: tuple[int, ...] | None = None
     health: str = ""
     unresolved: str = ""
+    share: str = ""  # that it is not held whole, by a scheduler's or DRA's word
+    key: str = ""  # what it is where it is not resolved: a UUID, driver/pool/device; "": its id
+
+    @property
+    def unit(self) -> str:
+        """The GPU or NIC, whichever way a source names it; a replica is its GPU."""
+        return self.gpu or self.nic or self.key or replica_of(self.id)[0]
 
     @property
     def is_gpu(self) -> bool:
@@ -63,6 +72,8 @@ class Container(NamedTuple):
     pids: tuple[int, ...]
     given: bool  # by the kubelet, DRA or a runtime: False for a process that merely uses a GPU
     sources: tuple[str, ...]
+    requests: tuple[tuple[str, int], ...] = ()  # extended resources that it asks for
+    claims: tuple[str, ...] = ()  # names of its ResourceClaims
     by: str = ""  # what says which devices, where it is no source's own word: env, cdi, open (holdings.DeviceHeld.by)
     opened: tuple[str, ...] = ()  # GPUs whose device files its processes have open, used or not
 
@@ -86,6 +97,7 @@ class Pod(NamedTuple):
     phase: str | None = None
     started: str | None = None
     rejected: tuple[str, str] | None = None
+    labels: tuple[tuple[str, str], ...] | None = None
     why: tuple[str, ...] = ()  # of a refusal: the hints that were weighed
 
     @property
@@ -141,3 +153,5 @@ class Held(NamedTuple):
     conflicts: tuple[Conflict, ...] = ()
     unknown: tuple[NoteUnknown, ...] = ()
     assumptions: tuple[NoteAssumption, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    capacity: tuple[tuple[str, int], ...] | None = None  # (resource, count) that the kubelet may give away

@@ -10,6 +10,7 @@ from gputopo.topology.gpu_sets import Sight
 from gputopo.topology.node import NodeTopology
 
 NOWHERE = Placed((), (), (), None, None, None)
+UNSAID = Placed(None, None, None, None, None, None)  # it has GPUs, no source says which
 
 
 def placed(devices: Sequence[Device], sight: Sight) -> Placed:

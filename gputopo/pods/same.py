@@ -2,7 +2,8 @@
 
 podresources knows a pod by namespace and name, the kubelet's files by UID, a runtime and a process by the container's
 id too; an API object says all of them and so joins the others. Where no source joins a name and a UID, two containers
-that have one name and the same devices are taken for one, which is a named assumption.
+that have one name and the same devices are taken for one, which is a named assumption; those without devices by their
+exclusive CPUs, and those without by their memory.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from gputopo.pods.spoken import Said, Spoken
 from gputopo.topology.node import NoteAssumption
 
 PodKey = tuple[str, ...]
-_Row = tuple[PodKey, str]  # and the container's name
 
 
 class Group(NamedTuple):
@@ -120,20 +120,22 @@ def _join_by_devices(rows: dict[tuple[PodKey, str], list[Said]], names: _PodName
     """Rows known by name only, with rows known by UID only, where the match is the only one."""
     named = [key for key in rows if key[0] and key[0][0] == "name"]
     numbered = [key for key in rows if key[0] and key[0][0] == "uid" and names.name(key[0])[1] is None]
-    found: dict[_Row, _Row] = {}
-    taken: set[_Row] = set()
+    found: dict[tuple[PodKey, str], tuple[PodKey, str]] = {}
+    taken: set[tuple[PodKey, str]] = set()
     for wanted in (True, False):  # with the same devices; else the only one of this name on both sides
-        rivals, others = _by_kind(named, rows, wanted), _by_kind(numbered, rows, wanted)
-        for kind, own in rivals.items():
-            fits = [one for one in others.get(kind, ()) if one not in taken] if len(own) == 1 else ()
-            if len(fits) == 1 and own[0] not in found:
-                found[own[0]] = fits[0]
+        fitting, rivals = _by_look(rows, numbered, wanted), _by_look(rows, named, wanted)
+        for look, keys in rivals.items():
+            fits = [one for one in fitting.get(look, ()) if one not in taken]
+            if len(fits) == len(keys) == 1 and keys[0] not in found:
+                found[keys[0]] = fits[0]
                 taken.add(fits[0])
     notes = []
     for key, other in found.items():
         namespace, name, _ = names.name(key[0])
         names.learn(namespace, name, other[0][1])
-        text = f"pod {other[0][1]} is {namespace or '?'}/{name}: its container {key[1]} holds the same devices"
+        what = _units(rows[other])
+        same = what.word if what is not None else ""
+        text = f"pod {other[0][1]} is {namespace or '?'}/{name}: its container {key[1]} holds the same {same}"
         notes.append(NoteAssumption((f"{namespace or '?'}/{name}",), text, None))
     if found:
         for key in list(rows):
@@ -164,20 +166,36 @@ def _join_nameless(rows: dict[tuple[PodKey, str], list[Said]], names: _PodNames)
     return notes
 
 
-def _by_kind(keys: Iterable[_Row], rows: dict[_Row, list[Said]], same_devices: bool) -> dict[object, list[_Row]]:
-    """Those that may be one: of one name, with the same devices, or at least with devices of the same resources."""
-    found: dict[object, list[_Row]] = {}
+def _by_look(
+    rows: dict[tuple[PodKey, str], list[Said]], keys: Iterable[tuple[PodKey, str]], same_devices: bool
+) -> dict[tuple[str, object], list[tuple[PodKey, str]]]:  # fmt: skip
+    """Rows that hold anything, by the container's name and that, or only the resources of its devices."""
+    found: dict[tuple[str, object], list[tuple[PodKey, str]]] = {}
     for key in keys:
-        ids = _ids(rows[key])
-        if ids is not None:
-            found.setdefault((key[1], ids if same_devices else ids[0]), []).append(key)
+        units = _units(rows[key])
+        if units is not None and (same_devices or units.resources):
+            found.setdefault((key[1], units if same_devices else units.resources), []).append(key)
     return found
 
 
-def _ids(said: Iterable[Said]) -> tuple[frozenset[str], frozenset[str]] | None:
-    """(resources, ids) of plugin devices."""
+class _Units(NamedTuple):
+    """What tells a container from others: of several kinds the first that it has any of."""
+
+    word: str
+    resources: frozenset[str]  # of plugin devices
+    ids: frozenset[str]
+
+
+def _units(said: Sequence[Said]) -> _Units | None:
     devices = [one for each in said for one in each.holding.devices or () if one.space != "dra" and not one.by]
-    return (frozenset(one.resource for one in devices), frozenset(one.id for one in devices)) if devices else None
+    if devices:
+        resources, ids = (one.resource for one in devices), (one.id for one in devices)
+        return _Units("devices", frozenset(resources), frozenset(ids))
+    cpus = next((str(each.holding.cpus) for each in said if each.holding.cpus), None)
+    if cpus is not None:
+        return _Units("CPUs", frozenset(), frozenset((cpus,)))
+    memory = [str(block) for each in said for block in each.holding.memory or ()]
+    return _Units("memory", frozenset(), frozenset(memory)) if memory else None
 
 
 def _group(key: tuple[PodKey, str], said: Sequence[Said], names: _PodNames) -> Group:

@@ -3,13 +3,13 @@
     >>> name("GT112")
     'pcie-width-reduced'
     >>> matching("gt11")                                # a prefix, a code or a name, in any case
-    ('GT110', 'GT111', 'GT112', 'GT113', 'GT114', 'GT115')
+    ('GT110', 'GT111', 'GT112', 'GT113', 'GT114', 'GT115', 'GT116')
     >>> matching("pcie-width-reduced")
     ('GT112',)
-    >>> matching("GT1I5")
+    >>> matching("GT1I6")
     Traceback (most recent call last):
-    gputopo.errors.GputopoError: no rule GT1I5
-    hint: GT115 is nearest; `gputopo explain` lists all rules
+    gputopo.errors.GputopoError: no rule GT1I6
+    hint: GT116 is nearest; `gputopo explain` lists all rules
 """
 
 from __future__ import annotations
@@ -47,13 +47,18 @@ MODULES: dict[str, str] = {
     "GT101": "acs_on_gpu_path",
     "GT102": "gpudirect_not_ready",
     "GT103": "iommu_translates_peer_traffic",
+    "GT104": "peer_copies_refused",
+    "GT105": "nvlink_without_peer_copies",
     "GT110": "one_sided_nvlink",
     "GT111": "partial_nvlink",
     "GT112": "pcie_width_reduced",
     "GT113": "gpu_order_not_numa_order",
     "GT114": "sys_inside_numa_node",
     "GT115": "numa_node_is_not_socket",
+    "GT116": "pcie_slow_under_load",
     "GT120": "gpu_without_near_nic",
+    "GT121": "nics_unevenly_shared",
+    "GT122": "nic_slower_than_peers",
     "GT130": "fabric_not_healthy",
     "GT131": "fabric_cliques_disagree",
     "GT140": "clocks_throttled",
@@ -117,6 +122,36 @@ MODULES: dict[str, str] = {
     "GT420": "pods.rejected_by_kubelet",
     "GT421": "pods.gpus_lost_to_fragmentation",
     "GT422": "pods.fake_node",
+    "GT423": "pods.fake_pool_differs",
+    "GT501": "jobs.tensor_group_crosses_sockets",
+    "GT502": "jobs.set_leaves_nvlink_island",
+    "GT503": "jobs.shared_uplink",
+    "GT504": "jobs.host_memory_is_the_way",
+    "GT505": "jobs.cuda_device_order",
+    "GT506": "jobs.ranks_in_different_pods",
+    "GT507": "jobs.mig_without_peer_copies",
+    "GT510": "jobs.peer_level_changed",
+    "GT511": "jobs.shared_memory_for_near_gpus",
+    "GT512": "jobs.nvlink_peers_denied",
+    "GT513": "jobs.shared_memory_too_small",
+    "GT514": "jobs.nvls_not_in_use",
+    "GT515": "jobs.no_ring_found",
+    "GT516": "jobs.bridge_not_seated",
+    "GT520": "jobs.socket_network",
+    "GT521": "jobs.gdr_too_far",
+    "GT522": "jobs.gdr_disabled",
+    "GT523": "jobs.relaxed_ordering_off",
+    "GT524": "jobs.emulated_switch",
+    "GT525": "jobs.fabric_not_one_domain",
+    "GT526": "jobs.topology_too_large",
+    "GT527": "jobs.topology_of_another_machine",
+    "GT530": "jobs.custom_all_reduce_off",
+    "GT531": "jobs.ranks_off_their_cpus",
+    "GT532": "jobs.numa_balancing_on",
+    "GT540": "jobs.slower_than_expected",
+    "GT550": "jobs.log_of_another_node",
+    "GT551": "jobs.log_cut_short",
+    "GT552": "jobs.several_jobs_in_log",
 }
 
 # These have nothing to say unless the node has an observation whose kind begins so: then they need not
@@ -135,6 +170,7 @@ ONLY_WHEN_OBSERVED: dict[str, tuple[str, ...]] = {
     "GT101": ("acs-",),
     "GT102": ("gpudirect-", "nvidia-kernel-module", "acs-"),
     "GT103": ("iommu-groups",),
+    "GT116": ("pcie-slow-at-p0",),
     "GT140": ("clocks-throttled",),
     "GT141": ("ecc-errors", "memory-rows-failing"),
     "GT142": ("gpu-reset-required",),
@@ -164,9 +200,14 @@ def is_pod_rule(code: str) -> bool:
     return MODULES[code].startswith("pods.")
 
 
+def is_job_rule(code: str) -> bool:
+    """Whether it is about one job (`gputopo diagnose`)."""
+    return MODULES[code].startswith("jobs.")
+
+
 def is_node_rule(code: str) -> bool:
     """Whether it is about a node's topology (`gputopo inspect`)."""
-    return not is_manifest_rule(code) and not is_pod_rule(code)
+    return "." not in MODULES[code]
 
 
 def load(code: str) -> Rule:

@@ -92,7 +92,7 @@ TRAPS = {
         "the link may be modelled too fast; virtual machines often report no width",
         "write the real width"),
     "nccl-amd-family": (
-        "info", "the AMD CPU family in the file is written the way NCCL up to 2.30.7 did, which is wrong",
+        "info", "the AMD CPU family in the file is wrong: {text}",
         "a later NCCL may take it for another CPU and model another socket bandwidth",
         "dump the file again with the NCCL version that is used"),
 }  # fmt: skip
@@ -110,7 +110,7 @@ def check(node: NodeTopology) -> Iterator[Finding]:
             CODE,
             severity,
             ids,
-            message.format(names(ids) or "a device of the file"),
+            message.format(names(ids) or "a device of the file", text=seen[0].text),
             matters=matters,
             because="the file was written by hand, by another program, or in a virtual machine",
             remedy=remedy,

@@ -79,8 +79,9 @@ def _comparable(model: str | None, full: list[Gpu]) -> bool:
 
 def _severity(model: str | None, gpus: list[Gpu], few: list[Gpu], full: list[Gpu]) -> str:
     if any(g.nvlinks and g.nvlinks.via == "switch" for g in full):
-        # Without names the odd one out may be another model that never had NVLink.
-        return SEVERITY if model is not None else "warning"
+        # Without names the odd one out may be another model that never had NVLink, unless all are of one architecture.
+        same = len({g.compute_capability or "" for g in gpus}) == 1 and bool(gpus[0].compute_capability)
+        return SEVERITY if model is not None or same else "warning"
     name = (model or "").upper()
     few_links = max(_active(g) for g in full) <= _BRIDGED_LINKS
     if "SXM" in name or not (few_links or any(word in name for word in _BRIDGED_NAMES)):

@@ -5,6 +5,15 @@
     >>> space_of("GPU-0a1b::3")            # a replica has the space of its device
     'uuid'
 
+Each plugin that shares a GPU has its own way to count the parts; HAMi and gpushare hand out other GPUs than the ids
+that the kubelet chose, so that theirs are numbers only:
+
+    >>> replica_of("GPU-0a1b::3"), replica_of("GPU-0a1b"), replica_of("GPU-0a1b/7")
+    (('GPU-0a1b', '3'), ('GPU-0a1b', None), ('GPU-0a1b', '7'))
+    >>> hami = "GPU-00000000-0000-4000-8000-000000000001-4"
+    >>> replica_of(hami), is_placeholder(hami), is_placeholder("GPU-0a1b::3")
+    (('GPU-00000000-0000-4000-8000-000000000001', '4'), True, False)
+
 A number means an NVML index only in NVIDIA_VISIBLE_DEVICES and its kin; as a plugin's own id it may be an IOMMU
 group. What names no device there (`all`, `none`, `void`, the folder of volume mounts) is in no answer:
 
@@ -22,6 +31,9 @@ _PCI = re.compile(r"[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[01][0-9a-fA-F]\.[0-7]\Z")
 _CDI = re.compile(r"[A-Za-z][\w.-]*/[A-Za-z][\w.-]*=[\w.:-]+\Z", re.ASCII)  # vendor/class=name
 _INDEX_DIGITS = 4
 REPLICA = "::"
+_UUID = r"GPU-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_PLACEHOLDER = re.compile(rf"({_UUID})-(?:_-)?(\d{{1,4}})\Z")  # HAMi, volcano-vgpu-device-plugin: -n; gpushare: -_-n
+_PART = re.compile(r"(GPU-[0-9a-fA-F-]+)/(\d{1,4})\Z")
 
 
 def space_of(id: str) -> str:
@@ -31,6 +43,20 @@ def space_of(id: str) -> str:
     if id.startswith("MIG-"):
         return "mig"
     return "pci" if _PCI.match(id) else "other"
+
+
+def replica_of(id: str) -> tuple[str, str | None]:
+    """(the device, which replica of it). A MIG device is none."""
+    device, colons, replica = id.partition(REPLICA)
+    if colons:
+        return device, replica
+    found = _PLACEHOLDER.match(id) or _PART.match(id)
+    return (found[1], found[2]) if found else (id, None)
+
+
+def is_placeholder(id: str) -> bool:
+    """Whether an id says how many, not which: its plugin hands out what the scheduler wrote on the pod."""
+    return _PLACEHOLDER.match(id) is not None
 
 
 def is_cdi(name: str) -> bool:

@@ -111,10 +111,15 @@ def acs_of(text: str) -> Acs:
 
 
 def chains_of(node: NodeTopology) -> dict[str, tuple[str, ...]]:
-    """Device → the bridges above it, host bridge first; () where none is known."""
+    """Device → the bridges above it, host bridge first; () where none is known.
+
+    Of an excerpt of lspci that does not reach the root, the part that it shows.
+    """
     parents = {bridge.id: bridge.parent for bridge in node.bridges}
     devices: tuple[Gpu | Nic | Nvme, ...] = (*node.gpus, *(node.nics or ()), *(node.nvme or ()))
-    return {device.id: above(device.parent, parents) for device in devices}
+    seen = [one for one in node.observations if one.kind == "bridges-above"]
+    parts = {id: tuple(one.text.split()) for one in seen for id in one.subjects}
+    return {device.id: above(device.parent, parents) or parts.get(device.id, ()) for device in devices}
 
 
 def above(bridge: str | None, parents: dict[str, str | None]) -> tuple[str, ...]:

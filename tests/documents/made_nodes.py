@@ -1,7 +1,11 @@
-"""Nodes made at random: every field a value or unknown, ids that hold together."""
+"""Nodes made at random: every field a value or unknown, ids that hold together.
+
+A strategy is checked when it is first drawn from, which takes longer than to draw: each is made once.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 from typing import Any
 
@@ -49,6 +53,7 @@ mig = record(
 place = {"parent": maybe(text), "numa_nodes": numbers, "packages": maybe(many(text)), "pcie": pcie, "pci": maybe(text)}
 
 
+@cache
 def _gpu(id: str, nics: tuple[str, ...], nvme: tuple[str, ...]) -> Any:
     via = maybe(st.sampled_from(["direct", "switch", "mixed"]))
     return record(
@@ -62,6 +67,7 @@ def _gpu(id: str, nics: tuple[str, ...], nvme: tuple[str, ...]) -> Any:
     )  # fmt: skip
 
 
+@cache
 def _nic(id: str) -> Any:
     return record(
         model.Nic, id=st.just(id), device=maybe(text), netdevs=many(text), port=maybe(whole), members=many(text),
@@ -70,6 +76,7 @@ def _nic(id: str) -> Any:
     )  # fmt: skip
 
 
+@cache
 def _pair(a: str, b: str) -> Any:
     link = record(
         model.PairLink, kind=text, times=maybe(whole), via=maybe(st.sampled_from(["direct", "switch"])),
@@ -83,6 +90,7 @@ def _pair(a: str, b: str) -> Any:
     )  # fmt: skip
 
 
+@cache
 def _islands(ids: tuple[str, ...]) -> Any:
     groups = st.sampled_from([(), (ids,)] if ids else [()])
     fabric_islands = many(
@@ -94,47 +102,57 @@ def _islands(ids: tuple[str, ...]) -> Any:
     )  # fmt: skip
 
 
-@st.composite
-def json_nodes(draw: Any) -> model.NodeTopology:
-    gpus = tuple(f"GPU{at}" for at in range(draw(st.integers(0, 3))))
-    nics = tuple(f"NIC{at}" for at in range(draw(st.integers(0, 2))))
-    nvme = ("nvme0",) if draw(st.booleans()) else ()
-    subjects = many(text)
-    value = record(model.Value, value=json_value, source=text)
-    source = record(model.Source, id=text, name=text, format=text, where=text, whole=st.booleans())
-    bridge = record(
-        model.Bridge, id=text, parent=maybe(text), kind=maybe(st.sampled_from(["hostBridge", "bridge", "switch"])),
-        vendor=maybe(text), device=maybe(text), numa_nodes=numbers, pcie=pcie,
-    )  # fmt: skip
-    package = record(
-        model.Package, id=text, number=whole, cpus=maybe(cpus), numa_nodes=numbers, vendor=maybe(text),
-        family=maybe(whole), model=maybe(whole), arch=maybe(text),
-    )  # fmt: skip
-    numa_node = record(
-        model.NumaNode, id=text, number=whole, kind=maybe(st.sampled_from(["cpu", "gpu-memory", "memory"])),
-        cpus=maybe(cpus), packages=maybe(many(text)), memory_bytes=maybe(whole),
-        distances=maybe(st.dictionaries(st.integers(0, 255), whole, max_size=3)),
-    )  # fmt: skip
+subjects = many(text)
+value = record(model.Value, value=json_value, source=text)
+source = record(model.Source, id=text, name=text, format=text, where=text, whole=st.booleans())
+bridge = record(
+    model.Bridge, id=text, parent=maybe(text), kind=maybe(st.sampled_from(["hostBridge", "bridge", "switch"])),
+    vendor=maybe(text), device=maybe(text), numa_nodes=numbers, pcie=pcie,
+)  # fmt: skip
+package = record(
+    model.Package, id=text, number=whole, cpus=maybe(cpus), numa_nodes=numbers, vendor=maybe(text),
+    family=maybe(whole), model=maybe(whole), arch=maybe(text),
+)  # fmt: skip
+numa_node = record(
+    model.NumaNode, id=text, number=whole, kind=maybe(st.sampled_from(["cpu", "gpu-memory", "memory"])),
+    cpus=maybe(cpus), packages=maybe(many(text)), memory_bytes=maybe(whole),
+    distances=maybe(st.dictionaries(st.integers(0, 255), whole, max_size=3)),
+)  # fmt: skip
+before_devices: dict[str, Any] = {
+    "name": maybe(text), "taken_at": maybe(text), "boot_id": maybe(text),
+    "view": maybe(st.sampled_from(["host", "container"])), "virtual": maybe(st.booleans()),
+    "system": maybe(record(model.System, product=maybe(text), kernel=maybe(text), driver=maybe(text),
+                           cuda=maybe(text))),
+    "allowed_cpus": maybe(cpus), "sources": many(source, 1), "packages": maybe(many(package, 1)),
+    "numa_nodes": maybe(many(numa_node, 1)), "bridges": many(bridge, 1),
+    "nvswitches": maybe(many(record(model.NvSwitch, id=text, pci=maybe(text)), 1)),
+}  # fmt: skip
+after_devices: dict[str, Any] = {
+    "conflicts": many(record(model.Conflict, subjects=subjects, attribute=text, used=json_value, values=many(value))),
+    "unknown": many(record(model.NoteUnknown, subjects=subjects, attribute=text, reason=text, settled_by=text)),
+    "assumptions": many(record(model.NoteAssumption, subjects=subjects, text=text, source=maybe(text))),
+    "observations": many(record(model.Observed, kind=text, subjects=subjects, text=text, source=text,
+                                line=maybe(whole))),
+    "provenance": st.dictionaries(text, st.dictionaries(text, text, max_size=2), max_size=2),
+}  # fmt: skip
+
+
+@cache
+def _devices(gpus: tuple[str, ...], nics: tuple[str, ...], nvme: tuple[str, ...]) -> dict[str, Any]:
     nvme_kind = record(model.Nvme, id=st.just("nvme0"), **place)
-    fields: dict[str, Any] = {
-        "name": maybe(text), "taken_at": maybe(text), "boot_id": maybe(text),
-        "view": maybe(st.sampled_from(["host", "container"])), "virtual": maybe(st.booleans()),
-        "system": maybe(record(model.System, product=maybe(text), kernel=maybe(text), driver=maybe(text),
-                               cuda=maybe(text))),
-        "allowed_cpus": maybe(cpus), "sources": many(source, 1), "packages": maybe(many(package, 1)),
-        "numa_nodes": maybe(many(numa_node, 1)), "bridges": many(bridge, 1),
-        "nvswitches": maybe(many(record(model.NvSwitch, id=text, pci=maybe(text)), 1)),
+    return {
         "gpus": st.tuples(*(_gpu(id, nics, nvme) for id in gpus)),
         "nics": st.tuples(*map(_nic, nics)) if nics else st.sampled_from([None, ()]),
         "nvme": st.tuples(nvme_kind) if nvme else st.sampled_from([None, ()]),
         "pairs": st.tuples(*(_pair(a, b) for a, b in combinations((*gpus, *nics), 2))),
         "islands": _islands(gpus),
-        "conflicts": many(record(model.Conflict, subjects=subjects, attribute=text, used=json_value,
-                                 values=many(value))),
-        "unknown": many(record(model.NoteUnknown, subjects=subjects, attribute=text, reason=text, settled_by=text)),
-        "assumptions": many(record(model.NoteAssumption, subjects=subjects, text=text, source=maybe(text))),
-        "observations": many(record(model.Observed, kind=text, subjects=subjects, text=text, source=text,
-                                    line=maybe(whole))),
-        "provenance": st.dictionaries(text, st.dictionaries(text, text, max_size=2), max_size=2),
-    }  # fmt: skip
+    }
+
+
+@st.composite
+def json_nodes(draw: Any) -> model.NodeTopology:
+    gpus = tuple(f"GPU{at}" for at in range(draw(st.integers(0, 3))))
+    nics = tuple(f"NIC{at}" for at in range(draw(st.integers(0, 2))))
+    nvme = ("nvme0",) if draw(st.booleans()) else ()
+    fields = before_devices | _devices(gpus, nics, nvme) | after_devices
     return model.NodeTopology(**{name: draw(strategy) for name, strategy in fields.items()})

@@ -13,6 +13,7 @@ from gputopo.allocate.dra.read_slices import slice_of
 from gputopo.allocate.koordinator.devices import MEMORY
 from gputopo.allocate.koordinator.from_objects import devices_of
 from gputopo.evidence.open import open_sources
+from gputopo.evidence.piece import Piece
 from gputopo.export import FORMATS, Choices, export
 from gputopo.inspection import nodes
 from gputopo.parsers import kube_objects, nccl_xml
@@ -20,7 +21,7 @@ from gputopo.records import GpuRecord, NicRecord
 from gputopo.terms.pci_address import PciAddress
 from gputopo.terms.unknown import Unknown
 from gputopo.topology.node import NodeTopology
-from tests.machines import MACHINES, spellings
+from tests.machines import MACHINES, Spelled
 from tests.machines.letters import nvlinks
 from tests.machines.machine import Gpu, Machine
 from tests.machines.render_nccl_xml import render_nccl_xml
@@ -28,28 +29,26 @@ from tests.machines.render_nccl_xml import render_nccl_xml
 CHOICES = Choices(node_name="node-a")
 
 
-_KNOWN: dict[int, NodeTopology] = {}  # nodes are frozen, and a sysfs root is thousands of files
+_KNOWN: dict[str, NodeTopology] = {}  # nodes are frozen, and reading a sysfs root takes its time
 
 
-def node_of(machine: Machine, folder: Path) -> NodeTopology:
+def node_of(name: str, spelled: Spelled) -> NodeTopology:
     """From sysfs, NVML and a query for the memory; read once."""
-    if id(machine) not in _KNOWN:
-        _KNOWN[id(machine)] = _read(machine, folder)
-    return _KNOWN[id(machine)]
+    if name not in _KNOWN:
+        _KNOWN[name] = _read(MACHINES[name], spelled(name))
+    return _KNOWN[name]
 
 
-def _read(machine: Machine, folder: Path) -> NodeTopology:
-    paths = {one: spellings(machine, folder, only=one)[one] for one in ("sysfs-root", "nvml-recording")}
-    query = folder / "query.csv"
+def _read(machine: Machine, paths: dict[str, Path]) -> NodeTopology:
     rows = (f"{gpu.number}, {gpu.uuid}, {gpu.pci}, {gpu.memory_bytes >> 20} MiB" for gpu in machine.gpus)
-    query.write_text("\n".join(["index, uuid, pci.bus_id, memory.total [MiB]", *rows]) + "\n")
-    sources = [str(paths["sysfs-root"]), str(paths["nvml-recording"]), str(query)]
-    [node] = nodes(open_sources(sources), merge=True)
+    query = "\n".join(["index, uuid, pci.bus_id, memory.total [MiB]", *rows]) + "\n"
+    pieces = open_sources([str(paths[one]) for one in ("sysfs-root", "nvml-recording")])
+    [node] = nodes((*pieces, Piece("query.csv", query.encode())), merge=True)
     return node
 
 
-def exported(name: str, to: str, folder: Path, choices: Choices = CHOICES) -> str:
-    return export(node_of(MACHINES[name], folder), to, choices)
+def exported(name: str, to: str, spelled: Spelled, choices: Choices = CHOICES) -> str:
+    return export(node_of(name, spelled), to, choices)
 
 
 every_machine = pytest.mark.parametrize("name", MACHINES)
@@ -57,10 +56,10 @@ every_machine = pytest.mark.parametrize("name", MACHINES)
 
 @every_machine
 @pytest.mark.parametrize("to", FORMATS)
-def test_the_same_evidence_gives_the_same_text(name: str, to: str, tmp_path: Path) -> None:
+def test_the_same_evidence_gives_the_same_text(name: str, to: str, spelled: Spelled) -> None:
     if (name, to) in REFUSED:
         pytest.skip(REFUSED[name, to])
-    node = node_of(MACHINES[name], tmp_path)
+    node = node_of(name, spelled)
     text = export(node, to, CHOICES)
     assert text == export(node, to, CHOICES)
     assert text.endswith("\n")
@@ -95,9 +94,9 @@ def is_address(pci: object) -> TypeGuard[PciAddress]:
 
 
 @every_machine
-def test_nccl_xml_is_what_nccl_itself_would_write(name: str, tmp_path: Path) -> None:
+def test_nccl_xml_is_what_nccl_itself_would_write(name: str, spelled: Spelled) -> None:
     machine = MACHINES[name]
-    [ours] = nccl_xml.parse(exported(name, "nccl-xml", tmp_path))
+    [ours] = nccl_xml.parse(exported(name, "nccl-xml", spelled))
     [real] = nccl_xml.parse(render_nccl_xml(machine))
     assert [facts(gpu) for gpu in ours.gpus or ()] == [facts(gpu) for gpu in real.gpus or ()]
     said = {gpu.label: None if isinstance(gpu.numa_nodes, Unknown) else gpu.numa_nodes for gpu in ours.gpus or ()}
@@ -120,9 +119,9 @@ def direct_links(machine: Machine, a: Gpu, b: Gpu) -> int:
 
 
 @every_machine
-def test_gres_conf_has_a_line_a_gpu_in_bus_order_with_direct_links(name: str, tmp_path: Path) -> None:
+def test_gres_conf_has_a_line_a_gpu_in_bus_order_with_direct_links(name: str, spelled: Spelled) -> None:
     machine = MACHINES[name]
-    lines = [line for line in exported(name, "gres.conf", tmp_path).splitlines() if not line.startswith("#")]
+    lines = [line for line in exported(name, "gres.conf", spelled).splitlines() if not line.startswith("#")]
     assert lines[0] == "AutoDetect=off"
     rows = [dict(word.split("=", 1) for word in line.split()) for line in lines[1:]]
     order = sorted(machine.gpus, key=lambda gpu: gpu.pci)
@@ -134,17 +133,17 @@ def test_gres_conf_has_a_line_a_gpu_in_bus_order_with_direct_links(name: str, tm
     assert all("Cores" not in row for row in rows)
 
 
-def test_gres_conf_counts_cores_socket_after_socket(tmp_path: Path) -> None:
-    text = exported("hgx-h100", "gres.conf", tmp_path, Choices(threads_per_core=2))
+def test_gres_conf_counts_cores_socket_after_socket(spelled: Spelled) -> None:
+    text = exported("hgx-h100", "gres.conf", spelled, Choices(threads_per_core=2))
     assert re.findall(r"File=(\S+) Cores=(\S+)", text) == [
         *((f"/dev/nvidia{at}", "0-55") for at in range(4)), *((f"/dev/nvidia{at}", "56-111") for at in range(4, 8))
     ]  # fmt: skip
 
 
 @every_machine
-def test_a_resource_slice_reads_back_with_uuid_address_root_and_memory(name: str, tmp_path: Path) -> None:
+def test_a_resource_slice_reads_back_with_uuid_address_root_and_memory(name: str, spelled: Spelled) -> None:
     machine = MACHINES[name]
-    [one] = kube_objects.read(exported(name, "resourceslice", tmp_path))
+    [one] = kube_objects.read(exported(name, "resourceslice", spelled))
     found = slice_of(one)
     assert (found.driver, found.pool, found.node_name, found.slice_count) == ("gpu.nvidia.com", "node-a", "node-a", 1)
     said = {
@@ -174,11 +173,11 @@ def root_of(machine: Machine, parent: str) -> str:
 
 
 @every_machine
-def test_a_koordinator_device_reads_back_with_minor_root_and_node(name: str, tmp_path: Path) -> None:
+def test_a_koordinator_device_reads_back_with_minor_root_and_node(name: str, spelled: Spelled) -> None:
     if (name, "koordinator") in REFUSED:
         pytest.skip(REFUSED[name, "koordinator"])
     machine = MACHINES[name]
-    [one] = kube_objects.read(exported(name, "koordinator", tmp_path))
+    [one] = kube_objects.read(exported(name, "koordinator", spelled))
     assert one.name == "node-a"
     said = [
         (device.minor, device.id, device.place and tuple(device.place), device.total[MEMORY])
@@ -194,9 +193,9 @@ def test_a_koordinator_device_reads_back_with_minor_root_and_node(name: str, tmp
 
 
 @every_machine
-def test_nfd_features_are_lines_that_nfd_worker_takes(name: str, tmp_path: Path) -> None:
+def test_nfd_features_are_lines_that_nfd_worker_takes(name: str, spelled: Spelled) -> None:
     machine = MACHINES[name]
-    lines = [line for line in exported(name, "nfd", tmp_path).splitlines() if not line.startswith("#")]
+    lines = [line for line in exported(name, "nfd", spelled).splitlines() if not line.startswith("#")]
     prefix = "feature.node.kubernetes.io/"
     assert all(line.startswith(prefix) for line in lines)
     said = dict(line.removeprefix(prefix).split("=", 1) for line in lines)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from gputopo.cli import run
@@ -14,7 +12,7 @@ from gputopo.parsers import nccl_xml
 from gputopo.records import MigRecord, Pcie
 from gputopo.topology.node import Gpu, NodeTopology, Pair
 from tests.export.test_machines import node_of
-from tests.machines import MACHINES
+from tests.machines import Spelled
 
 
 @pytest.mark.parametrize(
@@ -48,15 +46,15 @@ def refused(node: NodeTopology, to: str) -> str:
     return caught.value.what
 
 
-def test_a_slice_and_a_device_need_the_node_s_name(tmp_path: Path) -> None:
-    node = node_of(MACHINES["4x4090"], tmp_path)
+def test_a_slice_and_a_device_need_the_node_s_name(spelled: Spelled) -> None:
+    node = node_of("4x4090", spelled)
     assert refused(node, "resourceslice") == "the node's name is unknown"
     assert refused(node, "koordinator") == "the node's name is unknown"
 
 
 @pytest.mark.parametrize("to", ["gres.conf", "resourceslice"])
-def test_mig_devices_have_names_that_no_evidence_holds(to: str, tmp_path: Path) -> None:
-    node = node_of(MACHINES["4x4090"], tmp_path)
+def test_mig_devices_have_names_that_no_evidence_holds(to: str, spelled: Spelled) -> None:
+    node = node_of("4x4090", spelled)
     divided = node._replace(gpus=(node.gpus[0]._replace(mig=(MigRecord(),)), *node.gpus[1:]))
     assert refused(divided, to).startswith("GPUs with MIG devices: ")
 
@@ -66,29 +64,29 @@ def test_other_vendors_have_other_files(to: str) -> None:
     assert refused(NodeTopology(gpus=(Gpu("GPU0", vendor="amd"),)), to) == f"{to} is for NVIDIA GPUs"
 
 
-def test_one_minor_on_two_gpus_is_refused(tmp_path: Path) -> None:
-    node = node_of(MACHINES["4x4090"], tmp_path)
+def test_one_minor_on_two_gpus_is_refused(spelled: Spelled) -> None:
+    node = node_of("4x4090", spelled)
     twice = node._replace(gpus=tuple(gpu._replace(minor=0) for gpu in node.gpus))
     assert refused(twice, "gres.conf") == "device minor is the same for several GPUs"
 
 
-def test_a_gpu_without_a_place_in_the_tree_is_refused(tmp_path: Path) -> None:
-    node = node_of(MACHINES["4x4090"], tmp_path)
+def test_a_gpu_without_a_place_in_the_tree_is_refused(spelled: Spelled) -> None:
+    node = node_of("4x4090", spelled)
     assert refused(node._replace(bridges=()), "nccl-xml") == "place in the PCI tree unknown"
     assert refused(node._replace(gpus=tuple(gpu._replace(numa_nodes=(0, 1)) for gpu in node.gpus)), "nccl-xml") == (
         "NUMA node unknown"
     )
 
 
-def test_the_speed_of_an_idle_link_is_not_written(tmp_path: Path) -> None:
-    node = node_of(MACHINES["4x4090"], tmp_path)
+def test_the_speed_of_an_idle_link_is_not_written(spelled: Spelled) -> None:
+    node = node_of("4x4090", spelled)
     idle = node._replace(gpus=tuple(gpu._replace(pcie=Pcie(1, 16)) for gpu in node.gpus))
     [found] = nccl_xml.parse(export(idle, "nccl-xml", Choices()))
     assert [gpu.pcie for gpu in found.gpus or ()] == [None] * len(node.gpus)
 
 
-def test_unknown_nvlinks_are_not_written_as_none(tmp_path: Path) -> None:
-    node = node_of(MACHINES["4x4090"], tmp_path)
+def test_unknown_nvlinks_are_not_written_as_none(spelled: Spelled) -> None:
+    node = node_of("4x4090", spelled)
     silent = tuple(gpu._replace(nvlinks=None, links=()) for gpu in node.gpus)
     pairs = tuple(pair._replace(nvlinks=None) for pair in node.pairs)
     [found] = nccl_xml.parse(export(node._replace(gpus=silent, pairs=pairs), "nccl-xml", Choices()))
@@ -96,23 +94,23 @@ def test_unknown_nvlinks_are_not_written_as_none(tmp_path: Path) -> None:
     assert all(gpu.nvlinks_active is None for gpu in found.gpus or ())
 
 
-def test_links_are_left_out_whole_where_one_is_not_known(tmp_path: Path) -> None:
-    node = node_of(MACHINES["4x4090"], tmp_path)
+def test_links_are_left_out_whole_where_one_is_not_known(spelled: Spelled) -> None:
+    node = node_of("4x4090", spelled)
     first, *others = node.pairs
     text = export(node._replace(pairs=(Pair(first.a, first.b), *others)), "gres.conf", Choices())
     assert "Links=" not in text
     assert "# Links left out: " in text
 
 
-def test_a_slice_without_a_tree_has_no_root_and_says_so(tmp_path: Path) -> None:
-    node = node_of(MACHINES["4x4090"], tmp_path)._replace(bridges=())
+def test_a_slice_without_a_tree_has_no_root_and_says_so(spelled: Spelled) -> None:
+    node = node_of("4x4090", spelled)._replace(bridges=())
     text = export(node, "resourceslice", Choices(node_name="n"))
     assert "resource.kubernetes.io/pcieRoot:" not in text
     assert "resource.kubernetes.io/pcieRoot" in text.splitlines()[1]
 
 
-def test_what_an_unread_version_publishes_is_not_known(tmp_path: Path) -> None:
-    node = node_of(MACHINES["4x4090"], tmp_path)
+def test_what_an_unread_version_publishes_is_not_known(spelled: Spelled) -> None:
+    node = node_of("4x4090", spelled)
     with pytest.raises(GputopoError, match=r"what version 9\.1 publishes is not known"):
         export(node, "resourceslice", Choices("n", "9.1"))
 

@@ -17,7 +17,7 @@ from gputopo.cli import run
 from gputopo.documents.schema import schemas
 from gputopo.sample_files import sample_paths
 from tests.allocate.dra.worlds import device, slice_
-from tests.machines import MACHINES, spellings
+from tests.machines import Spelled
 from tests.reports.test_junit import outcomes, valid
 
 SINGLE = ("--topology-manager-policy", "single-numa-node")
@@ -229,8 +229,8 @@ def checkpoint(held: tuple[int, ...]) -> str:
     return json.dumps({"Data": {"PodDeviceEntries": rows, "RegisteredDevices": {}}, "Checksum": 1})
 
 
-def test_a_bundle_s_state_files_say_what_is_in_use(document: Any, put: Any, tmp_path: Path) -> None:
-    written = spellings(MACHINES["hgx-h100"], tmp_path / "made")
+def test_a_bundle_s_state_files_say_what_is_in_use(document: Any, put: Any, spelled: Spelled, tmp_path: Path) -> None:
+    written = spelled("hgx-h100")
     base = tmp_path / "fleet" / "n1"
     base.mkdir(parents=True)
     shutil.copytree(written["sysfs-root"], base / "root", symlinks=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +18,7 @@ from gputopo.sample_files import sample_names
 from gputopo.terms.path_level import PathLevel
 from gputopo.topology.node import NodeTopology
 from tests.fleet.relabel import relabelled
-from tests.machines import MACHINES, spellings
+from tests.machines import Spelled
 
 
 @cache
@@ -78,8 +77,8 @@ def test_a_nic_a_numa_node_or_a_socket_more_or_elsewhere_is_another_shape() -> N
     assert len(found) == 1 + len(changed)
 
 
-def test_links_that_one_side_lists_otherwise_are_another_shape(tmp_path: Path) -> None:
-    path = spellings(MACHINES["dgx1-v100"], tmp_path, "nvml-recording")["nvml-recording"]
+def test_links_that_one_side_lists_otherwise_are_another_shape(spelled: Spelled) -> None:
+    path = spelled("dgx1-v100")["nvml-recording"]
     node = nodes(open_sources([str(path)]))[0]
     first = node.gpus[0]
     assert first.links
@@ -89,8 +88,8 @@ def test_links_that_one_side_lists_otherwise_are_another_shape(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["hgx-h100", "gb200-tray", "dgx-a100-nps4"])
-def test_a_captured_machine_of_other_addresses_has_its_shape(name: str, tmp_path: Path) -> None:
-    path = spellings(MACHINES[name], tmp_path, "sysfs-root")["sysfs-root"]
+def test_a_captured_machine_of_other_addresses_has_its_shape(name: str, spelled: Spelled) -> None:
+    path = spelled(name)["sysfs-root"]
     node = nodes(open_sources([str(path)]))[0]
     assert shape_of(relabelled(node, 11)[0]).fingerprint == shape_of(node).fingerprint
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +14,7 @@ from gputopo.rules.manifests.run import run
 from gputopo.terms.cpu_set import CpuSet
 from gputopo.topology.node import Gpu, NodeTopology, NumaNode, Package, Pair
 from tests.export.test_machines import node_of
-from tests.machines import MACHINES
+from tests.machines import MACHINES, Spelled
 
 MINORS = (0, 2, 1, 3)  # of the GPUs at 0a, 1a, 2a, 3a
 
@@ -289,9 +287,9 @@ def test_what_slurmd_printed_is_compared_with_the_node() -> None:
 
 @pytest.mark.parametrize("name", MACHINES)
 @pytest.mark.parametrize("named", [True, False])
-def test_what_export_writes_is_clean_beside_its_node(name: str, named: bool, tmp_path: Path) -> None:
+def test_what_export_writes_is_clean_beside_its_node(name: str, named: bool, spelled: Spelled) -> None:
     machine = MACHINES[name]
-    beside = node_of(machine, tmp_path)
+    beside = node_of(name, spelled)
     choices = Choices(node_name="node-a" if named else None, threads_per_core=machine.packages[0].threads)
     text = export(beside, "gres.conf", choices)
     assert lint(text, beside._replace(name=choices.node_name)) == []

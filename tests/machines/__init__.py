@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.machines.catalogue import MACHINES
@@ -19,7 +20,18 @@ from tests.machines.render_nvml import render_nvml
 from tests.machines.render_sysfs import render_sysfs
 from tests.machines.render_topo import render_topo
 
-__all__ = ["MACHINES", "PLANTABLE", "SPELLINGS", "planted", "spellings"]
+__all__ = ["MACHINES", "PLANTABLE", "SPELLINGS", "Spelled", "planted", "spellings"]
+
+Spelled = Callable[[str], dict[str, Path]]  # the name of a machine → spelling → path
+
+_TEXTS: dict[str, tuple[str, Callable[[Machine], str]]] = {
+    "topo-m": ("topo-m.txt", render_topo),
+    "topo-mp": ("topo-mp.txt", lambda machine: render_topo(machine, "mp")),
+    "nvml-recording": ("nvml.json", render_nvml),
+    "nccl-xml": ("nccl.xml", render_nccl_xml),
+    "hwloc-xml": ("lstopo.xml", render_hwloc_xml),
+    "lscpu": ("lscpu.txt", render_lscpu),
+}
 
 
 def spellings(machine: Machine, directory: Path, only: str | None = None) -> dict[str, Path]:
@@ -28,21 +40,13 @@ def spellings(machine: Machine, directory: Path, only: str | None = None) -> dic
     `sysfs-root` is a folder, `nvml-recording` plain JSON; a machine of the SOC generation has no `topo-mp`.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    texts = {
-        "topo-m": ("topo-m.txt", render_topo(machine)),
-        "topo-mp": ("topo-mp.txt", render_topo(machine, "mp")),
-        "nvml-recording": ("nvml.json", render_nvml(machine)),
-        "nccl-xml": ("nccl.xml", render_nccl_xml(machine)),
-        "hwloc-xml": ("lstopo.xml", render_hwloc_xml(machine)),
-        "lscpu": ("lscpu.txt", render_lscpu(machine)),
-    }
     paths = {}
     for spelling in spelled(machine) if only is None else (only,):
         if spelling == "sysfs-root":
             paths[spelling] = directory / "root"
             render_sysfs(machine, paths[spelling])
         else:
-            name, text = texts[spelling]
+            name, render = _TEXTS[spelling]
             paths[spelling] = directory / name
-            paths[spelling].write_text(text, encoding="utf-8")
+            paths[spelling].write_text(render(machine), encoding="utf-8")
     return paths

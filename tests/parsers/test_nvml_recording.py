@@ -1,8 +1,7 @@
-"""Recordings of a driver's answers: our own format, the older one, and what is wrong with either."""
+"""Recordings of a driver's answers: our own format and the older one."""
 
 from __future__ import annotations
 
-import copy
 import gzip
 import json
 import os
@@ -12,74 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from gputopo.parsers import nvml_recording
-from gputopo.parsers.unreadable import Unreadable
-from gputopo.records import GpuRecord, NodeRecords
+from gputopo.records import NodeRecords
 from gputopo.terms.path_level import PathLevel
 from gputopo.terms.unknown import Unknown
+from tests.parsers.nvml_made import ALL_ONES, OLD, gpu, read, read_one, text_of, why
 
 SHARED = Path(os.environ.get("GPUTOPO_SHARED") or Path(__file__).parents[3] / "shared")
 RECORDINGS = SHARED / "data" / "sysfs" / "nvml"
-ALL_ONES = "FFFFFFFF:FF:FF.0"
-ZERO_UUID = "00000000-0000-0000-0000-000000000000"
-CLUSTER = "3a1c7e52-0d4b-4f6e-9b1a-7c2d5e8f9012"
-
-
-def gpu(index: int, **answers: Any) -> dict[str, Any]:
-    return {
-        "index": index,
-        "uuid": f"GPU-{index:08x}-1111-2222-3333-444455556666",
-        "name": "NVIDIA H100 80GB HBM3",
-        "pci": f"00000000:{0x1A + index:02X}:00.0",
-        "minor": index,
-        "memoryBytes": 85_520_809_984,
-        "architecture": 9,
-        "computeCapability": [9, 0],
-        "moduleId": 1 + index,
-        "numaNodeId": {"error": 3},
-        "cpuAffinity": {"node": [0xFFFF, 0]},
-        "memoryAffinity": {"node": [1]},
-        "fields": [[91, 0, 0, 2], [164, 0, 0, 26_562], [164, 1, 0, 26_562]],
-        "links": [
-            {"link": 0, "state": 1, "version": 6, "remoteType": 0, "remoteBusId": f"00000000:{0x1B - index:02X}:00.0"},
-            {"link": 1, "state": 0},
-        ],
-        "fabric": {"state": 1, "status": 0, "cliqueId": 0, "clusterUuid": ZERO_UUID, "healthMask": 0},
-        "pcie": {"generation": 5, "width": 16, "maxGeneration": 5, "maxWidth": 16},
-        "mig": {"mode": [0, 0]},
-    } | answers
-
-
-def text_of(*gpus: dict[str, Any], **more: Any) -> str:
-    count = len(gpus)
-    snapshot = {
-        "driver": "560.35.03",
-        "cuda": 12060,
-        "cpusPossible": 128,
-        "gpus": list(gpus),
-        "topology": [[0 if a == b else 40 for b in range(count)] for a in range(count)],
-        "p2p": {str(kind): [[0] * count for _ in range(count)] for kind in range(5)},
-    }
-    return json.dumps({"gputopo": "nvml-recording", "version": 1, "snapshot": snapshot | more})
-
-
-def read(*gpus: dict[str, Any], **more: Any) -> NodeRecords:
-    (node,) = nvml_recording.parse(text_of(*gpus, **more))
-    return node
-
-
-def read_one(**answers: Any) -> GpuRecord:
-    gpus = read(gpu(0, **answers)).gpus
-    assert gpus is not None
-    return gpus[0]
-
-
-def why(value: object) -> str:
-    assert isinstance(value, Unknown)
-    return value.why
 
 
 def test_a_whole_recording() -> None:
@@ -187,137 +127,6 @@ def test_the_node_of_a_gpus_own_memory() -> None:
     assert all("several GPUs" in why(record.memory_numa_node) for record in shared.gpus)
 
 
-def test_links_of_every_kind() -> None:
-    fields = [[91, 0, 0, 6], [90, 0, 0, 25_000], [164, 0, 0, 26_562], [164, 1, 3, None], [165, 3, 0, 2], [165, 4, 0, 3]]
-    links = [
-        {"link": 0, "state": 1, "remoteType": 2, "remoteBusId": ALL_ONES},
-        {"link": 1, "state": 1, "remoteType": {"error": 3}, "remoteBusId": ALL_ONES},
-        {"link": 2, "state": 1, "remoteType": 255, "remoteBusId": {"error": 3}},
-        {"link": 3, "state": 1},
-        {"link": 4, "state": 1},
-        {"link": 5, "state": {"error": 999}},
-    ]
-    node = read(gpu(0, fields=fields, links=links))
-    record = node.gpus[0]
-    assert [(link.state, link.gbps, link.remote_kind, link.remote) for link in record.links] == [
-        ("active", 26.562, "switch", None),
-        ("active", 25.0, "switch", None),
-        ("active", 25.0, None, None),
-        ("sleep", None, None, None),
-        ("disabled", None, None, None),
-        (None, None, None, None),
-    ]
-    assert record.nvlinks_total == 6
-    assert "every link" in why(record.nvlinks_active)
-    assert len(node.assumptions) == 1  # link 1: a hidden far end is taken for a switch
-
-
-def test_a_gpu_without_nvlink_has_none_and_a_refusal_is_no_zero() -> None:
-    first = [{"link": 0, "state": {"error": 3}}]
-    for answers in (
-        {"fields": [[91, 0, 3, None]], "links": first},
-        {"fields": {"error": 3}, "links": first},
-        {"fields": [[91, 0, 0, 0]], "links": []},
-        {"fields": [[91, 0, 3, 0]], "links": []},
-    ):
-        record = read_one(**answers)
-        assert (record.nvlinks_active, record.nvlinks_total, record.links) == (0, 0, ()), answers
-    mig = read_one(fields=[[91, 0, 3, None]], links=first, mig={"mode": [1, 1], "devices": []})
-    assert "MIG" in why(mig.nvlinks_total)
-    refused = read_one(fields=[[91, 0, 4, None]], links=[{"link": 0, "state": {"error": 4}}])
-    assert "NO_PERMISSION" in why(refused.nvlinks_active)
-    assert "NO_PERMISSION" in why(refused.nvlinks_total)
-    assert "NO_PERMISSION" in why(refused.links)
-
-
-def test_the_end_of_the_links_tells_their_number() -> None:
-    links = [*({"link": n, "state": int(n < 2)} for n in range(4)), {"link": 4, "state": {"error": 2}}]
-    record = read_one(fields={"error": 13}, links=links)
-    assert (record.nvlinks_active, record.nvlinks_total, len(record.links)) == (2, 4, 4)
-
-
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ({"state": 0}, ("Not Supported", None, None, None, None)),
-        ({"state": 2, "status": 0, "clusterUuid": CLUSTER, "cliqueId": 1}, ("In Progress", None, None, None, None)),
-        (
-            {"state": 3, "status": 0, "cliqueId": 32766, "clusterUuid": CLUSTER, "healthMask": 0x1AA},
-            ("Completed", "Success", CLUSTER, 32766, "Healthy"),
-        ),
-        (
-            {"state": 3, "status": 999, "cliqueId": 0, "clusterUuid": ZERO_UUID, "healthMask": 0x219},
-            ("Completed", "Unknown Error", None, None, "degraded bandwidth, route unhealthy, incorrect configuration"),
-        ),
-        (
-            {"state": 3, "status": 0, "cliqueId": 7, "clusterUuid": CLUSTER, "healthMask": 1, "healthSummary": 3},
-            ("Completed", "Success", CLUSTER, 7, "Limited Capacity"),
-        ),
-    ],
-)
-def test_fabric(answer: dict[str, Any], expected: tuple[object, ...]) -> None:
-    assert read_one(fabric=answer).fabric == expected
-
-
-def test_a_clique_without_its_cluster_is_a_gap() -> None:
-    node = read(gpu(0, fabric={"state": 3, "cliqueId": 7}))
-    assert node.gpus[0].fabric.clique_id is None
-    assert [(gap.subjects, gap.attribute) for gap in node.gaps] == [(("GPU0",), "fabric")]
-
-
-def test_c2c_links() -> None:
-    fields = [[170, 0, 0, 10], *([172, n, 0, 44_712] for n in range(10))]
-    assert read_one(fields=fields).c2c == {"count": 10, "gbpsPerLink": 44.712}
-    assert read_one(fields=[[170, 0, 3, None]]).c2c is None
-
-
-@pytest.mark.parametrize(
-    ("number", "level"),
-    [
-        (0, PathLevel.PIX),
-        (10, PathLevel.PIX),
-        (20, PathLevel.PXB),
-        (30, PathLevel.PHB),
-        (40, PathLevel.NODE),
-        (50, PathLevel.SYS),
-    ],
-)
-def test_levels(number: int, level: PathLevel) -> None:
-    assert read(gpu(0), gpu(1), topology=[[0, number], [number, 0]]).pairs[0].level is level
-
-
-def test_levels_that_are_none() -> None:
-    def one(topology: object) -> object:
-        return read(gpu(0), gpu(1), topology=topology).pairs[0].level
-
-    assert "NOT_SUPPORTED" in why(one([[0, {"error": 3}], [{"error": 3}, 0]]))
-    assert "holds 25" in why(one([[0, 25], [25, 0]]))
-    assert "holds True" in why(one([[0, True], [True, 0]]))
-    assert one([[0], []]) is None
-    assert one([[0, {"error": 3}], [20, 0]]) is PathLevel.PXB
-
-
-def test_a_matrix_with_two_answers_is_observed_and_none_is_taken() -> None:
-    p2p = {"0": [[0, 1], [1, 0]], "1": [[0, 0], [2, 0]]}
-    node = read(gpu(0), gpu(1), topology=[[0, 20], [50, 0]], p2p=p2p)
-    (pair,) = node.pairs
-    assert "PXB one way and SYS the other" in why(pair.level)
-    assert pair.p2p == {"read": "CNS"}
-    assert [(o.kind, o.subjects) for o in node.observations] == [("matrix-not-symmetric", ("GPU0", "GPU1"))] * 2
-    assert "GPU0 to GPU1 PXB, GPU1 to GPU0 SYS" in node.observations[0].text
-    assert "OK" in node.observations[1].text
-    assert "GNS" in node.observations[1].text
-    assert [(gap.subjects, gap.attribute) for gap in node.gaps] == [(("GPU0", "GPU1"), "p2p")]
-
-
-def test_p2p_letters_and_refusals() -> None:
-    for number, letters in enumerate(("OK", "CNS", "GNS", "TNS", "DR", "NS", "U")):
-        pair = read(gpu(0), gpu(1), p2p={"2": [[0, number], [number, 0]]}).pairs[0]
-        assert pair.p2p == {"nvlink": letters}
-    refused = {"error": 3}
-    assert "NOT_SUPPORTED" in why(read(gpu(0), gpu(1), p2p={"0": [[0, refused], [refused, 0]]}).pairs[0].p2p)
-
-
 def test_a_lost_gpu_keeps_what_was_answered_before() -> None:
     node = read(gpu(0), {"index": 1, "uuid": "GPU-x", "name": {"error": 15}, "cpuAffinity": {"node": {"error": 15}}})
     lost = node.gpus[1]
@@ -342,110 +151,6 @@ def test_a_driver_that_refuses_to_count() -> None:
 def test_no_gpu_is_an_answer() -> None:
     node = read()
     assert (node.gpus, node.gpus_complete, node.pairs) == ((), True, ())
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("", "not a recording"),
-        ('{"gputopo": "nvml-recording", "version": 1, "snap', "not a recording"),
-        ("[1]", "no object"),
-        ("{}", "neither"),
-        ('{"gputopo": "nvml-recording", "version": 2, "snapshot": {}}', "version 2"),
-        ('{"gputopo": "nvml-recording", "version": 1, "snapshot": {}}', "no answers of any GPU"),
-        ('{"gputopo": "nvml-recording", "version": 1, "snapshot": {"gpus": [{"index": 1}, {}]}}', "two GPUs alike"),
-        ('{"pynvml": "nvidia-ml-py", "calls": {}}', "neither decoded answers nor calls"),
-        ('{"pynvml": "nvidia-ml-py", "snap": {}}', "no answers of any GPU"),
-        ("[" * 100_000, "nesting"),
-        ('{"a": ' + "9" * 5000 + "}", "numbers"),
-    ],
-)
-def test_unreadable(text: str, says: str) -> None:
-    with pytest.raises(Unreadable, match=says):
-        nvml_recording.parse(text)
-
-
-def test_the_line_of_damage_is_named() -> None:
-    lines = json.dumps(json.loads(text_of(gpu(0))), indent=1).splitlines()
-    with pytest.raises(Unreadable) as caught:
-        nvml_recording.parse("\n".join([*lines[:20], "<cut>"]))
-    assert caught.value.line == 21
-
-
-def test_sniff() -> None:
-    text = text_of(gpu(0))
-    assert nvml_recording.sniff(text)
-    assert nvml_recording.sniff("\ufeff\n  " + json.dumps(json.loads(text), indent=2))
-    assert nvml_recording.sniff('{"pynvml": "nvidia-ml-py", "calls": {}, "snap": {"drv": "1"}}')
-    assert nvml_recording.sniff(json.dumps({"calls": {'["nvmlInitWithFlags", 0]': [0, [None]]}}))
-    for other in ("", "{}", '{"apiVersion": "gputopo/v1alpha1"}', "nvmlInit failed", '["pynvml", "calls"]'):
-        assert not nvml_recording.sniff(other)
-
-
-LEAVES = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.floats(allow_nan=False),
-    st.text(max_size=5),
-    st.just(10**300),
-    st.just([]),
-    st.just({}),
-    st.just({"error": 15}),
-    st.just([[]]),
-    st.just([{}]),
-    st.just({"error": "x"}),
-)
-
-
-def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path] * bool(path) + [place for key, item in items for place in _places(item, (*path, key))]
-
-
-OWN = json.loads(text_of(gpu(0), gpu(1)))
-OLD = {
-    "pynvml": "nvidia-ml-py",
-    "calls": {
-        '["nvmlDeviceGetHandleByIndex_v2", 0, ["ref", "LP_struct_c_nvmlDevice_t", "00"]]': [0, [None, "07"]],
-        '["nvmlDeviceGetMinorNumber", ["h", 7], ["ref", "c_uint", "00000000"]]': [0, [None, "02000000"]],
-    },
-    "snap": {
-        "drv": "560.35.03",
-        "gpus": [
-            {
-                "uuid": "GPU-1",
-                "name": "ERR15",
-                "pci": "00000000:1A:00.0",
-                "numa": "ERR3",
-                "cpus": [3, 0],
-                "mem": [1],
-                "links": [[0, 6, 2, ALL_ONES]],
-                "fv": [[91, 0, 0, 1], [164, 0, 0, 26_562]],
-                "fabric": [0, 3, 0, "0x1aa"],
-            }
-        ],
-        "topo": [[0]],
-        "p2p": {"0": [[0]]},
-    },
-}
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.data())
-def test_any_damage_is_unreadable_or_records(data: st.DataObject) -> None:
-    document = copy.deepcopy(data.draw(st.sampled_from([OWN, OLD])))
-    for _ in range(data.draw(st.integers(1, 3))):
-        *way, last = data.draw(st.sampled_from(_places(document)))
-        target = document
-        for key in way:
-            target = target[key]
-        target[last] = copy.deepcopy(data.draw(LEAVES))
-    try:
-        (node,) = nvml_recording.parse(json.dumps(document))
-    except Unreadable:
-        return
-    assert node.gpus is None or all(record.label.startswith("GPU") for record in node.gpus)
 
 
 def test_bytes_fill_what_the_decoded_values_leave_out() -> None:

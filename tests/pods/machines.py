@@ -42,7 +42,7 @@ def container(pod: str | None, uid: str | None, name: str | None, *numbers: int,
     return ContainerHolding("ml" if pod else None, pod, uid, name, devices=held, **fields)
 
 
-def pod(name: str, uid: str, phase: str = "Running", **fields: Any) -> PodRecord:
+def pod(name: str, uid: str | None, phase: str = "Running", **fields: Any) -> PodRecord:
     return PodRecord("ml", name, uid, phase, **fields)
 
 

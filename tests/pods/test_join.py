@@ -51,6 +51,45 @@ def test_a_name_and_a_uid_join_by_the_same_devices_as_a_named_assumption() -> No
     ]  # fmt: skip
 
 
+def test_pods_without_devices_join_by_their_cpus_or_memory() -> None:
+    """Found with the real kubelet: they were said to have ended."""
+    own, others = CpuSet.of([2, 3]), CpuSet.of([4])
+    block = (MemoryHeld("memory", (1,), 2**30),)
+    live = said(
+        "podresources", container("a", None, "main", cpus=own), container("b", None, "main", memory=block),
+        container("c", None, "main", cpus=others), pods=(pod("a", None), pod("b", None), pod("c", None)),
+        pods_complete=True,
+    )  # fmt: skip
+    cpus = said("cpu-manager-state", *(container(None, uid, "main", cpus=one) for uid, one in
+                                       (("uid-a", own), ("uid-c", others), ("uid-old", CpuSet.of([5])))))  # fmt: skip
+    memory = said("memory-manager-state", container(None, "uid-b", "main", memory=block))
+    found = held(live, cpus, memory)
+    assert {(one.pod, one.uid) for one in found.containers} == {("a", "uid-a"), ("b", "uid-b"), ("c", "uid-c")}
+    assert [note.text for note in found.assumptions if "ended" in note.text] == [
+        "pod uid-old has ended, or only its init containers held anything: "
+        "the kubelet's list of live pods has no such container"
+    ]
+
+
+def test_each_plugin_tells_the_runtime_of_its_own_resource() -> None:
+    """Found with the real kubelet: a plugin for MIG devices says nothing of the GPUs that another gave."""
+    mig = DeviceHeld("nvidia.com/mig-1g.10gb", "MIG-1", "mig")
+    told = (*devices(0, 2), mig, mig._replace(by="env"))
+    assert held(said("kubelet-checkpoint", container(None, "u", "main", devices=told))).conflicts == ()
+    other = (*told, *devices(3, by="env"))
+    [conflict] = held(said("kubelet-checkpoint", container(None, "u", "main", devices=other))).conflicts
+    assert conflict.subjects == ("pod u/main",)
+
+
+def test_a_claim_of_a_pod_that_ended_is_held_by_nobody_where_the_live_ones_are_known() -> None:
+    """Found with the real kubelet, which keeps it while the pod was deleted behind its back."""
+    device = (("r", DeviceHeld("claim:gpus/r", "gpu.nvidia.com/n1/gpu-3", "dra")),)
+    state = said("dra-manager-state", claims=(ClaimRecord("ml", "gpus", "c1", device, ("uid-old",)),))
+    live = said("podresources", container("a", None, "main", 0), pods=(pod("a", None),), pods_complete=True)
+    assert [one.pod for one in held(live, state).containers] == ["a"]
+    assert [one.uid for one in held(state).containers] == ["uid-old"]
+
+
 def test_what_the_runtime_was_told_is_compared_as_a_set_of_gpus() -> None:
     """Another order, replicas without their number, `void`: no disagreement. Other GPUs: one."""
     told = (*devices(2, 0, by="env"), *devices(0, by="cdi"))

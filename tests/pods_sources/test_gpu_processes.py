@@ -206,14 +206,13 @@ def test_this_process_as_the_kernel_shows_it() -> None:
 
 
 @needs_compiler
-def test_the_driver_lists_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_driver_lists_them(library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = standin.answers(MACHINES["mixed-5gpu"])
     said = answers | {
         "processes.0": "41:1048576 42:-1", "processes.1": "", "processes.2": "43:5", "mps.0": "44:7",
         "mig.2": "1", "uuid.1033": "MIG-one", "processes.1033": "43:5",
         "do.nvmlDeviceGetComputeRunningProcesses_v3.3": "4",
     }  # fmt: skip
-    library = standin.build(tmp_path / "driver")
     for name, value in standin.environment(library, said, tmp_path).items():
         monkeypatch.setenv(name, value)
     folder = root(tmp_path, {pid: process("0::/\n") for pid in (41, 42, 43, 44)})
@@ -232,9 +231,10 @@ def test_the_driver_lists_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @needs_compiler
-def test_a_driver_that_hangs_costs_the_time_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_driver_that_hangs_costs_the_time_it_was_given(
+    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said = standin.answers(MACHINES["mixed-5gpu"]) | {"do.nvmlDeviceGetComputeRunningProcesses_v3": "hang"}
-    library = standin.build(tmp_path / "driver")
     for name, value in standin.environment(library, said, tmp_path).items():
         monkeypatch.setenv(name, value)
     start = time.monotonic()

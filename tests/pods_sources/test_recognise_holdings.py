@@ -50,7 +50,7 @@ def test_a_message(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"{}", b"GPU0\tX", b"\n\n", b"\x0a\x00\x00", b'{"kind": "Pod", "apiVersion": "v1"}']
+    "data", [b"", b"{}", b"GPU0\tX", b"\n\n", b"\x0a\x00\x00", b'{"kind": "Deployment", "apiVersion": "apps/v1"}']
 )
 def test_anything_else_is_nothing(data: bytes) -> None:
     assert recognise(data) == ()
@@ -117,3 +117,15 @@ def test_every_sample_of_the_kubelet_is_known() -> None:
         else:
             continue
         assert recognise(path.read_bytes()) == wanted, path.name
+
+
+def test_who_asked_knows_what_an_answer_answers() -> None:
+    """An empty one too, and one pod alone is a List, not a Get: every live pod of the node."""
+    [nothing] = parse(b"", "live: List")
+    assert (nothing.format, nothing.containers, nothing.pods, nothing.pods_complete) == ("podresources", (), (), True)
+    one = as_protobuf(FULL)
+    [asked], [found] = parse(one, "live: List"), parse(one)
+    assert asked.containers == found.containers
+    assert (asked.pods_complete, found.pods_complete) == (True, len(found.pods or ()) > 1)
+    [old] = parse(b"", "live: v1alpha1 List")
+    assert old.pods == ()

@@ -14,6 +14,8 @@ KINDS: dict[str, str] = {
     "hwloc-captures": "hwloc_captures",
     "letters": "letters",
     "nccl-xml": "nccl_xml",
+    "nccl-logs": "nccl_logs",
+    "nccl-paths": "nccl_paths",
     "smi-sisters": "smi_sisters",
     "public-reports": "public_reports",
     "gpuallocator": "gpuallocator",

@@ -15,7 +15,7 @@ from gputopo.fleet.admission import Judged, Pod, Report, Unreadable
 from gputopo.fleet.alike import Member
 from gputopo.fleet.shape import Outline
 from gputopo.fleet.verdict import Verdict
-from gputopo.reports.junit import junit
+from gputopo.reports.admission_junit import junit
 
 # Element: (required attributes, other attributes, elements it may hold). Of the schema, written down by hand.
 _TOLD: tuple[set[str], set[str], set[str]] = (set(), {"type", "message"}, set())

@@ -73,7 +73,7 @@ def test_an_ignored_rule_is_not_listed_as_not_checked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "nearest"), [("GT11x", "GT110"), ("GT121", "GT120"), ("partial-nvlinks", "partial-nvlink"), ("", "")]
+    ("word", "nearest"), [("GT11x", "GT110"), ("GT123", "GT120"), ("partial-nvlinks", "partial-nvlink"), ("", "")]
 )
 def test_a_word_that_means_no_rule_is_an_error_that_names_the_nearest(word: str, nearest: str) -> None:
     with pytest.raises(GputopoError) as caught:

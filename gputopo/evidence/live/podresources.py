@@ -77,7 +77,10 @@ class Answer(NamedTuple):
     def pieces(self) -> tuple[Piece, ...]:
         """The answers as evidence; an empty message is one, too: no pods."""
         answers = ((LIST, self.pods), (ALLOCATABLE, self.allocatable))
-        return tuple(Piece(self.socket, data, where=f"live: {call}") for call, data in answers if data is not None)
+        version = "" if self.version == "v1" else f"{self.version} "
+        return tuple(
+            Piece(self.socket, data, where=f"live: {version}{call}") for call, data in answers if data is not None
+        )
 
     def error(self) -> GputopoError:
         """What stands in the way, for who has nothing else to answer from."""

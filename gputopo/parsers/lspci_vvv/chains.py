@@ -37,10 +37,23 @@ class Chains:
         chain = self.of(function)
         return chain if isinstance(chain, Unknown) else chain[-1]
 
+    def part(self, function: Function) -> tuple[str, ...]:
+        """The bridges that the text shows above it where they do not reach a root, the highest first."""
+        if not isinstance(self.of(function), Unknown):
+            return ()
+        return tuple(reversed(self._bridges(function)[0]))
+
     def of(self, function: Function) -> tuple[str, ...] | Unknown:
         """Labels of what is above it, root first."""
         if function.label in self.tree:
             return self.tree[function.label]
+        above, bus = self._bridges(function)
+        if bus[1] == 0 or bus in self.roots:
+            return (f"pci{bus[0]:04x}:{bus[1]:02x}", *reversed(above))
+        return Unknown("no root port and no tree in this text leads to its bus", _TREE)
+
+    def _bridges(self, function: Function) -> tuple[list[str], tuple[int, int]]:
+        """(labels of what is above it, the nearest first; the bus that no bridge of the text leads to)"""
         above: list[str] = []
         bus = function.bus
         while len(above) < _MOST_LEVELS:
@@ -49,9 +62,7 @@ class Chains:
                 break
             above.append(bridge.label)
             bus = bridge.bus
-        if bus[1] == 0 or bus in self.roots:
-            return (f"pci{bus[0]:04x}:{bus[1]:02x}", *reversed(above))
-        return Unknown("no root port and no tree in this text leads to its bus", _TREE)
+        return above, bus
 
 
 def _is_on_root(function: Function) -> bool:

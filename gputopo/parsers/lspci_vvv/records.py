@@ -195,6 +195,8 @@ class _Listing:
                 yield Observation("link-downgraded", (function.label,), line, function.line)
             if (state := details.ats(function)) is not None:
                 yield Observation("ats", (function.label,), f"ATSCtl: {state}", function.line)
+            if part := self.chains.part(function):
+                yield Observation("bridges-above", (function.label,), " ".join(part), function.line)
             if (slot := details.slot(function)) is not None:
                 yield Observation("physical-slot", (function.label,), slot, function.line)
         yield from self._acs()

@@ -34,6 +34,7 @@ NCCL's own reader takes less than XML and more than XML; what it would trip over
 
 from __future__ import annotations
 
+from gputopo.parsers.nccl_xml.as_read import element_of
 from gputopo.parsers.nccl_xml.devices import Host, records_of
 from gputopo.parsers.nccl_xml.lint import of_node, of_system, of_text
 from gputopo.parsers.xml_guard import Element, documents
@@ -88,6 +89,10 @@ def _system(root: Element) -> list[NodeRecords]:
         node = records_of(host)
         odd = (*(of_system(root) if number == 0 else ()), *of_node(host))
         nodes.append(
-            node._replace(assumptions=(*assumptions, *node.assumptions), observations=(*node.observations, *odd))
+            node._replace(
+                assumptions=(*assumptions, *node.assumptions),
+                observations=(*node.observations, *odd),
+                nccl=element_of(root, host.cpus),
+            )
         )
     return nodes

@@ -23,7 +23,8 @@ KNOWN_SPEEDS = _SPEEDS + _SPEEDS_PCIE
 
 # Highest PCIe generation of the chips of an SM version (NVIDIA's data sheets). Tegra is left out.
 _HIGHEST_GENERATION = {60: 3, 61: 3, 70: 3, 75: 3, 80: 4, 86: 4, 89: 4, 90: 5, 100: 6, 103: 6, 120: 5}
-_WRONG_AMD_FAMILIES = ("143", "175", "191")  # NCCL ≤ 2.30.7 adds the extended family wrongly (nccl#2441)
+# NCCL ≤ 2.30.7 adds the extended family wrongly (nccl#2441): what it writes, and what is right.
+_WRONG_AMD_FAMILIES = {"143": "23", "175": "25", "191": "26"}
 
 _TAB_IN_TAG = re.compile(r"<[A-Za-z][^<>]*\t")
 
@@ -91,6 +92,8 @@ def of_node(host: Host) -> Iterator[Observation]:
         if len(gpus) > 1:
             text = f"{len(gpus)} <gpu> elements on {place.busid}: one is read"
             yield Observation("nccl-gpus-on-one-busid", (place.busid,), text, gpus[1].line)
+        if place.is_gpu and (device := place.element.get("device")):
+            yield Observation("gpu-device-id", (place.busid,), device, place.element.line)
         for gpu in gpus:
             yield from _nvlinks(place, gpu)
             yield from _speed_above_hardware(place, gpu)
@@ -107,7 +110,8 @@ def _cpu(cpu: Element) -> Iterator[Observation]:
     if said:
         yield Observation("cpu-model", subject, said, cpu.line)
     if cpu.get("vendor") == "AuthenticAMD" and cpu.get("familyid") in _WRONG_AMD_FAMILIES:
-        text = f"familyid {cpu.get('familyid')} as NCCL up to 2.30.7 wrote it for AMD"
+        wrong = cpu.get("familyid") or ""
+        text = f"AMD's familyid {wrong} is really {_WRONG_AMD_FAMILIES[wrong]}: NCCL up to 2.30.7 writes it wrong"
         yield Observation("nccl-amd-family", subject, text, cpu.line)
 
 

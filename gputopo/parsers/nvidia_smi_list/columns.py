@@ -20,6 +20,7 @@ from gputopo.parsers.nvidia_smi_values import (
     mebibytes,
     model,
     pci,
+    slow_bus,
     text,
     uuid,
     whole_number,
@@ -129,6 +130,12 @@ def row_observations(values: dict[str, str], record: GpuRecord) -> list[Observat
     slow = _slow(values)
     if slow:
         found.append(Observation("clocks-throttled", (record.label,), ", ".join(slow)[:200], record.line))
+    bus = slow_bus(
+        values.get("pstate"), generation(values.get("pcie.link.gen.current")),
+        generation(values.get("pcie.link.gen.max")), values.get("utilization.gpu"),
+    )  # fmt: skip
+    if bus:
+        found.append(Observation("pcie-slow-at-p0", (record.label,), bus, record.line))
     if any(LOST in value for value in values.values()):
         found.append(Observation("gpu-lost", (record.label,), LOST, record.line))
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gputopo.parsers.nvidia_smi_q.printed import PrintedGpu, Value, plain
-from gputopo.parsers.nvidia_smi_values import LOST, is_missing, whole_number
+from gputopo.parsers.nvidia_smi_values import LOST, generation, is_missing, slow_bus, whole_number
 from gputopo.records import Observation
 
 # Reasons that slow nothing down: no work, a user's own setting, a display.
@@ -17,7 +17,8 @@ _NO_RESET = ("no", "none")
 
 def observe(gpu: PrintedGpu, label: str) -> tuple[Observation, ...]:
     """What of this GPU a rule may want, each with its line."""
-    found = (*_ecc(gpu, label), *_remapped(gpu, label), *_clocks(gpu, label), *_reset(gpu, label), *_lost(gpu, label))
+    parts = (_ecc, _remapped, _clocks, _reset, _lost, _bus)
+    found = tuple(one for part in parts for one in part(gpu, label))
     mode = gpu.get("addressingmode")
     if mode and mode != "None" and not is_missing(mode):
         return (*found, Observation("addressing-mode", (label,), mode[:60], gpu.line))
@@ -78,6 +79,16 @@ def _reset(gpu: PrintedGpu, label: str) -> Iterable[Observation]:
             words = "Reset Required" if name == "resetrequired" else "GPU Recovery Action"
             yield Observation("gpu-reset-required", (label,), f"{words}: {said[:60]}", gpu.line)
             return
+
+
+def _bus(gpu: PrintedGpu, label: str) -> Iterable[Observation]:
+    text = slow_bus(
+        gpu.get("performancestate"), generation(gpu.get("pciegeneration/current", "pciegen/currentlinkgen")),
+        generation(gpu.get("pciegeneration/max", "pciegen/maxlinkgen")),
+        gpu.get("utilization/gpu", "utilization/gpuutil"),
+    )  # fmt: skip
+    if text:
+        yield Observation("pcie-slow-at-p0", (label,), text, gpu.line)
 
 
 def _lost(gpu: PrintedGpu, label: str) -> Iterable[Observation]:

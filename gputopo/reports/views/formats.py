@@ -7,15 +7,19 @@ from typing import Any
 
 from gputopo.reports.blocks import Blank, Block, KeyValue, Text, cell
 
+_BESIDE = "beside a node, for gputopo allocate and gputopo pods:"
+_JOB = "what a job writes, for gputopo diagnose:"
+
 
 def blocks(rows: Iterable[Mapping[str, Any]]) -> tuple[Block, ...]:
-    """`rows`: id, what, tells, cannot, get (a list of command lines) and node, whether it is evidence of one."""
+    """`rows`: id, what, tells, cannot, get (a list of command lines), node: evidence of one, job: what a job writes."""
     made: list[Block] = []
-    beside = False
+    under = ""
     for row in rows:
-        if not row["node"] and not beside:
-            beside = True
-            made += [Blank(), Text(cell("beside a node, for gputopo allocate and gputopo pods:", "strong"))]
+        heading = _JOB if row["job"] else "" if row["node"] else _BESIDE
+        if heading != under:
+            under = heading
+            made += [Blank(), Text(cell(heading, "strong"))]
         made += [
             Blank(),
             KeyValue(row["id"], (cell(row["what"]),)),

@@ -39,9 +39,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gputopo.rules.manifests.objects.fake_pools import gpu_count, is_new_form
 from gputopo.rules.manifests.objects.pod_parts import mapping_of
 from gputopo.rules.manifests.problem import Context, Problem, problem
+from gputopo.terms.fake_gpu_pools import gpu_count, is_new_form
 from gputopo.terms.kube_object import Body, type_name
 from gputopo.terms.manifest import Manifest, Path
 

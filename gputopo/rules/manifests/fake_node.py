@@ -35,16 +35,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gputopo.rules.manifests.objects.fake_pools import Cluster, clusters, gpu_count, gpus_of_node, is_new_form
+from gputopo.rules.manifests.objects.fake_pools import Cluster, clusters, gpus_of_node
 from gputopo.rules.manifests.objects.node_parts import ALLOCATABLE, ANNOTATIONS, LABELS, NodePart, node_part
-from gputopo.rules.manifests.objects.pod_parts import GPU, mapping_of, text_of
+from gputopo.rules.manifests.objects.pod_parts import GPU
 from gputopo.rules.manifests.problem import Context, Problem, problem
+from gputopo.terms.fake_gpu_pools import FAKE_LABEL as _FAKE_GPU
+from gputopo.terms.fake_gpu_pools import KWOK_KEY as _KWOK
+from gputopo.terms.fake_gpu_pools import gpu_count, is_mock, is_new_form, mended
 from gputopo.terms.manifest import Manifest
 
 CODE = "GT373"
 SEVERITY = "info"
 KINDS = ("Node",)
-_KWOK, _FAKE_GPU = "kwok.x-k8s.io/node", "run.ai/fake.gpu"
 
 
 def check(manifest: Manifest, context: Context) -> Iterator[Problem]:
@@ -78,7 +80,7 @@ def _pool(manifest: Manifest, node: NodePart, cluster: Cluster, context: Context
         return
     there = node.allocatable.get(GPU)
     new_form = is_new_form(cluster.body)
-    if there is None or (new_form and text_of(mapping_of(pool, "gpu"), "backend") == "mock"):
+    if there is None or (new_form and is_mock(pool)):
         return
     own, wanted = gpus_of_node(context, cluster, node.name), gpu_count(pool, new_form)
     made = there if own is None else own
@@ -86,19 +88,8 @@ def _pool(manifest: Manifest, node: NodePart, cluster: Cluster, context: Context
     said += [f"ConfigMap {cluster.name}-{node.name} lists {own}"] if own not in (None, there) else []
     said += [f"pool {name} says {wanted}"] if wanted not in (None, made) else []
     if len(said) > 1:
-        because, remedy = _mended(f"{cluster.name}-{node.name}", wanted not in (None, made), _is_kwok(node))
+        because, remedy = mended(f"{cluster.name}-{node.name}", wanted not in (None, made), _is_kwok(node))
         yield problem(CODE, "warning", manifest, (*ALLOCATABLE, GPU), ", ".join(said), because, remedy)
-
-
-def _mended(config_map: str, pool_changed: bool, kwok: bool) -> tuple[str, str]:
-    """(why, the restarts that mend it)"""
-    if not pool_changed:
-        plugin = "deployment kwok-gpu-device-plugin" if kwok else "the device plugin's pod of the node"
-        return f"the device plugin reads {config_map} at its start", f"restart {plugin}"
-    remedy = f"delete ConfigMap {config_map} and restart deployment status-updater, which makes it anew"
-    if not kwok:
-        remedy += "; then restart the device plugin's pod of the node"
-    return "a node's ConfigMap is made from its pool once, and stays as it is", remedy
 
 
 def _is_kwok(node: NodePart) -> bool:

@@ -175,7 +175,7 @@ def _traps(manifest: Manifest, found: tuple[Element, ...]) -> Iterator[Fault]:
             yield Fault("warning", ("observed", place), "busid", message, "", "one <pci> for each device")
         elif one["kind"] in TRAPS:
             severity, message, matters, remedy = TRAPS[one["kind"]]
-            named = message.format(text_of(_subject(one)) or "a device")
+            named = message.format(text_of(_subject(one)) or "a device", text=text_of(str(one.get("text", ""))))
             yield Fault(severity, ("observed", place), "", named, matters, remedy)
 
 

@@ -42,20 +42,26 @@ class Effect(NamedTuple):
 class Audit:
     """One node's holdings, with the questions that several rules ask answered once."""
 
-    def __init__(self, held: Held, repair: Callable[[Audit, Unit], str] | None = None) -> None:
+    def __init__(
+        self, held: Held, repair: Callable[[Audit, Unit], str] | None = None,
+        replay: Callable[[Audit, Unit], str] | None = None,
+    ) -> None:  # fmt: skip
+        """`repair`: the plan that mends a set (repair.py); `replay`: which setting gave it (replayed.py)."""
         self.held = held
         self.node = held.node
         self.sight = Sight(held.node)
         self._judge = Judge(held.node)
         self._better: dict[tuple[str, ...], Best | None] = {}
         self._repair = repair
+        self._replay = replay
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """Containers that hold GPUs, then jobs of several pods. Of a pod's init containers, whose GPUs its app
         containers take over, none."""
+        alone = _alone(self.held)
         found = [
-            Unit(self._short(one), one.placed, (one,))
+            Unit(_short(one, alone), one.placed, (one,))
             for one in self.held.containers
             if one.kind != INIT and one.given and one.placed.gpus != () and any(each.is_gpu for each in one.devices)
         ]
@@ -66,20 +72,6 @@ class Audit:
                 title = f"{owner.kind} {owner.namespace or '?'}/{owner.name}"
                 found.append(Unit(title, owner.placed, own, True))
         return tuple(found)
-
-    def _short(self, one: Container) -> str:
-        """The pod, where the container is the only one of it that holds GPUs."""
-        if self._gpu_containers[one.uid, one.namespace, one.pod] == 1 and (one.pod or one.uid):
-            return f"{one.namespace or '?'}/{one.pod}" if one.pod else f"pod {one.uid}"
-        return one.title
-
-    @cached_property
-    def _gpu_containers(self) -> Counter[tuple[str | None, ...]]:
-        """By pod, how many containers hold GPUs, init containers apart."""
-        return Counter(
-            (one.uid, one.namespace, one.pod) for one in self.held.containers
-            if one.kind != INIT and any(each.is_gpu for each in one.devices)
-        )  # fmt: skip
 
     def better(self, unit: Unit) -> tuple[tuple[str, ...], ...] | None:
         """The best sets of its size out of its own and free GPUs, where they are better; None: not decided."""
@@ -127,6 +119,11 @@ class Audit:
             return Effect("warning", f"not with the GPUs free now; on an empty node {shown(empty)}", empty)
         return Effect("info", f"no: no better set of {len(unit.gpus)} exists on this node")
 
+    def because(self, unit: Unit, effect: Effect) -> str:
+        """Whether it could have been better, and what gave it where that costs something."""
+        given = self._replay(self, unit) if self._replay is not None and effect.severity != "info" else ""
+        return "; ".join(part for part in (effect.avoidable, given) if part)
+
     def repair(self, unit: Unit) -> str:
         return self._repair(self, unit) if self._repair is not None else ""
 
@@ -155,3 +152,21 @@ def split(gpus: Sequence[str], audit: Audit, attribute: str = "packages") -> str
         gpu = audit.sight.gpus.get(id)
         parts.setdefault(tuple(getattr(gpu, attribute) or ()) if gpu else (), []).append(id)
     return " | ".join(" ".join(part) for part in parts.values())
+
+
+def _alone(held: Held) -> Counter[tuple[str | None, ...]]:
+    """Of each pod, how many of its containers hold GPUs; init containers do not count."""
+    return Counter(
+        _pod_of(one) for one in held.containers if one.kind != INIT and any(each.is_gpu for each in one.devices)
+    )
+
+
+def _pod_of(one: Container) -> tuple[str | None, ...]:
+    return (one.uid, one.namespace, one.pod)
+
+
+def _short(one: Container, holding: Counter[tuple[str | None, ...]]) -> str:
+    """The pod, where the container is the only one of it that holds GPUs."""
+    if holding[_pod_of(one)] == 1 and (one.pod or one.uid):
+        return f"{one.namespace or '?'}/{one.pod}" if one.pod else f"pod {one.uid}"
+    return one.title

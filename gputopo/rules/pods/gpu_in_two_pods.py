@@ -41,7 +41,7 @@ def check(audit: Audit) -> Iterator[Finding]:
                 continue
             for device in audit.held.containers[at].devices:
                 if device.is_gpu:
-                    gpu = device.gpu or device.id.partition("::")[0]
+                    gpu = device.unit
                     holders.setdefault(gpu, {}).setdefault(pod.title, (pod, []))[1].append(device)
     for gpu, pods in holders.items():
         if len(pods) < 2 or _shared([devices for _, devices in pods.values()]):
@@ -59,8 +59,8 @@ def check(audit: Audit) -> Iterator[Finding]:
 
 
 def _shared(holders: list[list[Device]]) -> bool:
-    """All through replicas, all through MIG devices, or all through one device of DRA (one claim)."""
-    if all(each.replica is not None for devices in holders for each in devices):
+    """All through replicas or a scheduler's shares, all through MIG devices, or through one device of DRA."""
+    if all(each.replica is not None or each.share for devices in holders for each in devices):
         return True
     if all(each.mig is not None for devices in holders for each in devices):
         return True

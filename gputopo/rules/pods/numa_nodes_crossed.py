@@ -44,6 +44,6 @@ def check(audit: Audit) -> Iterator[Finding]:
             (unit.title, *unit.gpus),
             f"{unit.title} crosses NUMA nodes of one socket: {split(unit.gpus, audit, 'numa_nodes')}",
             matters="memory of one NUMA node is farther for the GPUs of the other; the socket link is not used",
-            because=effect.avoidable,
+            because=audit.because(unit, effect),
             evidence=proof(audit, unit),
         )

@@ -54,7 +54,7 @@ def check(audit: Audit) -> Iterator[Finding]:
             f"{unit.title} leaves an NVLink island: {text}",
             matters="between the parts there is only PCIe" + (f": {weakest.a}-{weakest.b} {weakest.level}" if weakest
                                                               else ""),
-            because=effect.avoidable,
+            because=audit.because(unit, effect),
             remedy=audit.repair(unit) if effect.severity != "info" else "",
             evidence=proof(audit, unit),
         )  # fmt: skip

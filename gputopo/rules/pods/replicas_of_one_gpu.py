@@ -38,7 +38,7 @@ _TIMES = {2: "twice", 3: "three times"}
 
 def check(audit: Audit) -> Iterator[Finding]:
     for one in audit.held.containers:
-        counts = Counter(each.gpu or each.id.partition("::")[0] for each in one.devices if each.replica is not None)
+        counts = Counter(each.unit for each in one.devices if each.replica is not None)
         more = {gpu: number for gpu, number in counts.items() if number > 1}
         if not more:
             continue

@@ -49,7 +49,7 @@ def check(audit: Audit) -> Iterator[Finding]:
             f"{unit.title} crosses sockets: {split(unit.gpus, audit)}",
             matters=f"little: all {len(unit.gpus)} share {through}, no GPU-GPU traffic uses the socket link; pinned "
             "memory and threads of the GPUs on the other socket may be remote",
-            because=effect.avoidable,
+            because=audit.because(unit, effect),
             remedy="pin each rank to its GPU's NUMA node",
             evidence=proof(audit, unit),
         )

@@ -55,7 +55,7 @@ def check(audit: Audit) -> Iterator[Finding]:
             (unit.title, *unit.gpus),
             f"{unit.title} crosses sockets over PCIe: {split(unit.gpus, audit)}",
             matters=f"its traffic uses the link between the sockets: {pair}",
-            because=effect.avoidable,
+            because=audit.because(unit, effect),
             remedy=audit.repair(unit) if effect.severity != "info" else "",
             evidence=proof(audit, unit),
         )

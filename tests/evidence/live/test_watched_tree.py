@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 
 import pytest
 
 from gputopo.evidence.live.watched_tree import WatchedTree
 from gputopo.evidence.tree import FolderTree
-from tests.machines import MACHINES
-from tests.machines.render_sysfs import render_sysfs
+from tests.machines import Spelled
 
 INFORMATION = "proc/driver/nvidia/gpus/0000:0f:00.0/information"
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> str:
-    render_sysfs(MACHINES["hgx-h100"], tmp_path)
-    return str(tmp_path)
+def root(spelled: Spelled) -> str:
+    return str(spelled("hgx-h100")["sysfs-root"])
 
 
 def hanging(root: str, *words: str) -> WatchedTree:

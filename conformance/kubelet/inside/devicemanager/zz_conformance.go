@@ -48,7 +48,22 @@ func (c *Calls) Take() []PreferredCall {
 	return taken
 }
 
-// NewMadeUpManager is newManagerImpl without a socket; dir is for the checkpoint.
+// Real is a device as its plugin sends it.
+func Real(id string, one MadeUpDevice) *pluginapi.Device {
+	device := &pluginapi.Device{ID: id, Health: pluginapi.Healthy}
+	if one.Healthy != nil && !*one.Healthy {
+		device.Health = pluginapi.Unhealthy
+	}
+	if one.NUMA != nil {
+		device.Topology = &pluginapi.TopologyInfo{}
+		for _, number := range one.NUMA {
+			device.Topology.Nodes = append(device.Topology.Nodes, &pluginapi.NUMANode{ID: int64(number)})
+		}
+	}
+	return device
+}
+
+// NewMadeUpManager is newManagerImpl; dir is for the checkpoint, and for the socket if it is started.
 func NewMadeUpManager(dir string, topology []cadvisorNode, store affinityStore, active ActivePodsFunc) (*ManagerImpl, error) {
 	m, err := newManagerImpl(klog.Background(), filepath.Join(dir, "kubelet.sock"), topology, store)
 	if err == nil {
@@ -61,21 +76,26 @@ func NewMadeUpManager(dir string, topology []cadvisorNode, store affinityStore, 
 func (m *ManagerImpl) Register(resource string, devices map[string]MadeUpDevice, mode string, calls *Calls) {
 	list := []*pluginapi.Device{}
 	for id, one := range devices {
-		device := &pluginapi.Device{ID: id, Health: pluginapi.Healthy}
-		if one.Healthy != nil && !*one.Healthy {
-			device.Health = pluginapi.Unhealthy
-		}
-		if one.NUMA != nil {
-			device.Topology = &pluginapi.TopologyInfo{}
-			for _, number := range one.NUMA {
-				device.Topology.Nodes = append(device.Topology.Nodes, &pluginapi.NUMANode{ID: int64(number)})
-			}
-		}
-		list = append(list, device)
+		list = append(list, Real(id, one))
 	}
 	options := &pluginapi.DevicePluginOptions{GetPreferredAllocationAvailable: mode != "off"}
 	m.endpoints[resource] = endpointInfo{&toldEndpoint{resource, mode, calls}, options}
 	m.genericDeviceUpdateCallback(klog.Background(), resource, list)
+}
+
+// Knows is whether the manager knows so many devices of a resource and these as healthy, and has written it down.
+func (m *ManagerImpl) Knows(resource string, all int, healthy []string) bool {
+	wanted := sets.New(healthy...)
+	m.mutex.Lock()
+	known := len(m.allDevices[resource]) == all && wanted.Equal(m.healthyDevices[resource])
+	m.mutex.Unlock()
+	found, err := m.getCheckpoint()
+	if !known || err != nil {
+		return false
+	}
+	_, registered := found.GetData()
+	ids, written := registered[resource]
+	return written && wanted.Equal(sets.New(ids...))
 }
 
 // SetInUse states what is allocated, and what this pod's init containers left to be taken over.

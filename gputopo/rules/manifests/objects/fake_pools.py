@@ -1,8 +1,6 @@
-"""Pools of run-ai/fake-gpu-operator: how many GPUs a node of a pool is to have, and what a node's own ConfigMap says.
+"""ConfigMaps of run-ai/fake-gpu-operator among the files: its pools, and what a node's own one says.
 
-Source: run-ai/fake-gpu-operator 3a3f644 (2026-07-01): internal/common/topology (types.go, normalize.go: a pool with
-`gpu` makes the whole document one of the new form; resolve.go), internal/common/profile (DeviceCount),
-deploy/fake-gpu-operator/templates/profiles/builtin.yaml (the GPUs of a profile).
+What a pool says is read in terms/fake_gpu_pools.py.
 """
 
 from __future__ import annotations
@@ -13,11 +11,9 @@ from typing import NamedTuple
 from gputopo.rules.manifests.objects.pod_parts import mapping_of, text_of
 from gputopo.rules.manifests.objects.together import of_kind
 from gputopo.rules.manifests.problem import Context
+from gputopo.terms.fake_gpu_pools import KEY
 from gputopo.terms.kube_object import Body
 from gputopo.terms.manifest import Manifest
-
-KEY = "topology.yml"
-_PROFILES = {"a100": 8, "b200": 8, "gb200": 8, "gb300": 8, "h100": 8, "l40s": 8, "t4": 4}
 
 
 class Cluster(NamedTuple):
@@ -62,32 +58,3 @@ def _owner(manifest: Manifest) -> tuple[str, str]:
     assert manifest.outer is not None
     metadata = mapping_of(manifest.outer[0].object.body, "metadata")
     return text_of(metadata, "namespace"), text_of(metadata, "name")
-
-
-def is_new_form(body: Body) -> bool:
-    pools = [one for one in mapping_of(body, "nodePools").values() if isinstance(one, dict)]
-    if any("gpu" in one for one in pools):
-        return True
-    return not any(key in one for one in pools for key in ("gpuProduct", "gpuCount")) and "gpuOperator" in body
-
-
-def gpu_count(pool: Body, new_form: bool) -> int | None:
-    """None: the files do not say it.
-
-    >>> gpu_count({"gpuCount": 2}, False), gpu_count({"gpu": {"profile": "t4"}}, True)
-    (2, 4)
-    >>> gpu_count({"gpu": {"profile": "mine", "overrides": {"device_count": 3}}}, True)
-    3
-    """
-    if not new_form:
-        count = pool.get("gpuCount", 0)
-        return count if type(count) is int else None
-    gpu = mapping_of(pool, "gpu")
-    overrides = mapping_of(gpu, "overrides")
-    count, devices = overrides.get("device_count"), overrides.get("devices")
-    if type(count) is int and count > 0:
-        return count
-    if isinstance(devices, list):
-        return len(devices)
-    profile = text_of(gpu, "profile")
-    return _PROFILES.get(profile) if profile else 0

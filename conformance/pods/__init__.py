@@ -1,0 +1,1 @@
+"""A real kubelet's podresources socket and files, read by ours."""

@@ -1,0 +1,159 @@
+"""A node, logs, and what was asked, as one `Job`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gputopo.job_records import BenchmarkRecord, FrameworkRecord
+from gputopo.jobs.hops import hops
+from gputopo.jobs.measured import measured
+from gputopo.jobs.model import Foreign, Job, RankPlace, SpokenLog
+from gputopo.jobs.rank_places import Placed, placed
+from gputopo.jobs.tensor_groups import groups
+from gputopo.nccl_records import CommunicatorRecord, NcclJob
+from gputopo.topology.node import Gpu, NodeTopology, NoteAssumption
+
+
+class Asked(NamedTuple):
+    """What the person says. `gpus` are ids of the node, in the order written: rank 0 first."""
+
+    gpus: tuple[str, ...] | None = None
+    pod: str | None = None
+    pod_gpus: tuple[str, ...] | None = None
+    tensor_parallel: int | None = None
+    measured: float | None = None
+
+
+class _Heard(NamedTuple):
+    spoken: SpokenLog
+    job: NcclJob
+    communicator: CommunicatorRecord
+    placed: Placed
+
+
+def join(node: NodeTopology | None, logs: Sequence[SpokenLog], asked: Asked) -> Job:
+    """`node` None: no topology is among the sources; its GPUs are then those that the log names."""
+    from_log = node is None
+    if node is None:
+        node = _named_in(logs)
+    heard = _heard(node, logs)
+    foreign = tuple(_foreign(one) for one in heard if one.placed.foreign)
+    own = _chosen([one for one in heard if not one.placed.foreign], asked)
+    runs = tuple((one.source.id, run) for one in logs for run in one.log.benchmarks)
+    framework, framework_source = _framework(logs)
+    gpus, basis, narrowed, notes = _set(node, own, runs, asked)
+    ranks, order_notes = _ranks(own, gpus, narrowed)
+    size = asked.tensor_parallel or (framework.setting("tensor_parallel") if framework else None)
+    by_rank = {one.rank: one.gpu for one in ranks if one.gpu is not None}
+    counted = measured(runs) if asked.measured is None else None
+    return Job(
+        node, gpus, basis, narrowed, tuple(logs),
+        nccl=own.job if own else _only_job(logs, foreign),
+        source=own.spoken.source.id if own else _only_source(logs, foreign),
+        communicator=own.communicator if own else None,
+        ranks=ranks,
+        hosts=own.placed.hosts if own else (),
+        nodes=own.placed.nodes if own else None,
+        hops=hops(own.communicator, by_rank, own.spoken.source.id) if own else (),
+        framework=framework,
+        framework_source=framework_source,
+        tensor_parallel=size,
+        groups=groups(node, sorted(by_rank.items()), size) if size and size > 1 and by_rank else (),
+        measured=asked.measured if asked.measured is not None else counted[2] if counted else None,
+        measured_by="--measured" if asked.measured is not None else counted[0] if counted else "",
+        runs=runs,
+        pod=asked.pod,
+        foreign=foreign,
+        from_log=from_log,
+        assumptions=(*notes, *(own.placed.assumptions if own else ()), *(order_notes if size else ())),
+    )  # fmt: skip
+
+
+def _named_in(logs: Sequence[SpokenLog]) -> NodeTopology:
+    """The GPUs that logs name by bus id or number: of one host, since numbers of several would mix."""
+    found: dict[str, Gpu] = {}
+    for one in logs:
+        for job in one.log.nccl:
+            for communicator in job.communicators:
+                hosts = {rank.speaker.host for rank in communicator.ranks}
+                for rank in communicator.ranks if len(hosts) == 1 else ():
+                    number = rank.nvml_index if rank.nvml_index is not None else rank.cuda_device
+                    if number is not None:
+                        pci = str(rank.pci) if rank.pci is not None else None
+                        found.setdefault(f"GPU{number}", Gpu(f"GPU{number}", number, pci=pci))
+        for run in one.log.benchmarks:
+            for place in run.ranks:
+                known = found.setdefault(f"GPU{place.device}", Gpu(f"GPU{place.device}", place.device))
+                found[known.id] = known._replace(name=known.name or place.name)
+    gpus = sorted(found.values(), key=lambda gpu: gpu.nvml_index or 0)
+    return NodeTopology(gpus=tuple(gpus), sources=tuple(one.source for one in logs))
+
+
+def _heard(node: NodeTopology, logs: Sequence[SpokenLog]) -> list[_Heard]:
+    return [
+        _Heard(one, job, communicator, placed(node, communicator))
+        for one in logs for job in one.log.nccl for communicator in job.communicators
+    ]  # fmt: skip
+
+
+def _foreign(one: _Heard) -> Foreign:
+    buses = tuple(dict.fromkeys(bus for bus, _ in one.placed.foreign))
+    return Foreign(one.spoken.source.id, buses, one.placed.foreign[0][1])
+
+
+def _chosen(heard: Sequence[_Heard], asked: Asked) -> _Heard | None:
+    """The communicator that the job is judged by: that of the most ranks on this node, the first of them."""
+    wanted = set(asked.gpus or asked.pod_gpus or ())
+
+    def worth(one: _Heard) -> tuple[int, int, int]:
+        own = {rank.gpu for rank in one.placed.ranks if rank.gpu}
+        return (len(own & wanted) if wanted else 0, len(own), len(one.communicator.peers))
+
+    return max(heard, key=worth, default=None)
+
+
+def _set(
+    node: NodeTopology, own: _Heard | None, runs: Sequence[tuple[str, BenchmarkRecord]], asked: Asked
+) -> tuple[tuple[str, ...], str, bool, tuple[NoteAssumption, ...]]:  # fmt: skip
+    """(GPUs, what says so, whether it is narrower than "all", assumptions)"""
+    if asked.gpus is not None:
+        return asked.gpus, "--gpus", True, ()
+    if asked.pod_gpus is not None:
+        return asked.pod_gpus, f"--pod {asked.pod}", True, ()
+    said = [rank.gpu for rank in own.placed.ranks if rank.gpu is not None] if own else []
+    if own is not None and said:
+        return tuple(dict.fromkeys(said)), own.spoken.source.name, True, ()
+    run = max((one for _, one in runs if one.ranks), key=lambda one: len(one.ranks), default=None)
+    numbers = {gpu.nvml_index: gpu.id for gpu in node.gpus}
+    if run is not None and all(one.device in numbers for one in run.ranks) and len({x.host for x in run.ranks}) == 1:
+        text = "the devices of the benchmark are the node's GPU numbers (CUDA_VISIBLE_DEVICES unset)"
+        gpus = tuple(dict.fromkeys(numbers[one.device] for one in run.ranks))
+        return gpus, "the benchmark's devices", True, (NoteAssumption((), text, None),)
+    return tuple(gpu.id for gpu in node.gpus), "every GPU of the node", False, ()
+
+
+def _ranks(
+    own: _Heard | None, gpus: tuple[str, ...], narrowed: bool
+) -> tuple[tuple[RankPlace, ...], tuple[NoteAssumption, ...]]:  # fmt: skip
+    if own is not None and any(one.gpu for one in own.placed.ranks):
+        return own.placed.ranks, ()
+    note = "ranks are in the order of the GPUs" + ("" if narrowed else " of the node") + ": no log says otherwise"
+    return tuple(RankPlace(at, gpu, None, None, "order") for at, gpu in enumerate(gpus)), (
+        NoteAssumption((), note, None),
+    )
+
+
+def _framework(logs: Sequence[SpokenLog]) -> tuple[FrameworkRecord | None, str | None]:
+    return next(((one.log.framework, one.source.id) for one in logs if one.log.framework is not None), (None, None))
+
+
+def _only_job(logs: Sequence[SpokenLog], foreign: Sequence[Foreign]) -> NcclJob | None:
+    """What NCCL said without a communicator's line: settings, warnings. Of a log of another node nothing."""
+    others = {one.source for one in foreign}
+    return next((job for one in logs if one.source.id not in others for job in one.log.nccl), None)
+
+
+def _only_source(logs: Sequence[SpokenLog], foreign: Sequence[Foreign]) -> str | None:
+    others = {one.source for one in foreign}
+    return next((one.source.id for one in logs if one.source.id not in others and one.log.nccl), None)

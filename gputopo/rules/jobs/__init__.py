@@ -1,0 +1,1 @@
+"""Verdicts on one job: one rule a file."""

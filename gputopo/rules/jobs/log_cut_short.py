@@ -1,0 +1,50 @@
+"""GT551 log-cut-short
+
+What it says
+    A log is not whole: it begins or ends in the middle, or lines of a rank are missing.
+
+Why it matters
+    What is not in it was not judged: a rank that is missing is not a rank that works.
+
+What to do
+    The whole log of all ranks: NCCL_DEBUG=INFO, NCCL_DEBUG_FILE=/tmp/nccl.%h.%p.
+
+When it is silent
+    Nothing is missing as far as the log tells.
+
+Example
+    >>> from gputopo.records import Gap
+    >>> from gputopo.rules.jobs.example import diagnosis, log
+    >>> cut = Gap((), "ranks", "ranks 2 and 3 are not in it", "the whole log", 40)
+    >>> [found] = check(diagnosis(said=log(0, 1, whole=False, gaps=(cut,))))
+    >>> found.severity, found.message
+    ('info', 'the log is not whole: ranks 2 and 3 are not in it')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gputopo.rules.finding import Finding
+from gputopo.rules.jobs.diagnosis import Diagnosis
+from gputopo.rules.wording import one_line
+
+CODE = "GT551"
+SEVERITY = "info"
+
+
+def check(diagnosis: Diagnosis) -> Iterator[Finding]:
+    log = diagnosis.job.nccl
+    if log is None or log.whole:
+        return
+    reasons = list(dict.fromkeys(one_line(gap.reason) for gap in log.gaps)) or ["it ends before all ranks had started"]
+    yield Finding(
+        CODE,
+        SEVERITY,
+        (),
+        f"the log is not whole: {'; '.join(reasons[:3])}",
+        matters="what is not in it was not judged",
+        because="an excerpt, a rank's own log, or an end before the job's",
+        remedy="the whole log of all ranks: NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV",
+        evidence=tuple(diagnosis.line(gap.line, one_line(gap.reason)) for gap in log.gaps[:3]),
+    )

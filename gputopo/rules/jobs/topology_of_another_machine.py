@@ -1,0 +1,49 @@
+"""GT527 topology-of-another-machine
+
+What it says
+    NCCL's topology file names devices that this machine does not have.
+
+Why it matters
+    NCCL leaves them out and plans with what is left: GPUs or NICs of the job may be missing in its graph.
+
+What to do
+    Make a file on this type of machine (NCCL_TOPO_DUMP_FILE=topo.xml), or unset NCCL_TOPO_FILE.
+
+When it is silent
+    The log has no "Could not find real path" line. Reading a file on another machine is no fault.
+
+Example
+    >>> from gputopo.rules.jobs.example import diagnosis, log
+    >>> [found] = check(diagnosis(said=log(0, 1, missing_devices=("0000:9f:00.0",))))
+    >>> found.severity, found.message
+    ('error', 'the topology file names 0000:9f:00.0, which this machine does not have')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gputopo.rules.finding import Finding
+from gputopo.rules.jobs.diagnosis import Diagnosis
+from gputopo.rules.wording import names
+
+CODE = "GT527"
+SEVERITY = "error"
+
+
+def check(diagnosis: Diagnosis) -> Iterator[Finding]:
+    log = diagnosis.job.nccl
+    if log is None or not log.missing_devices:
+        return
+    said = [one for one in log.warnings if one.kind == "missing-device"]
+    file = next(iter(diagnosis.env("NCCL_TOPO_FILE")), None)
+    yield Finding(
+        CODE,
+        SEVERITY,
+        log.missing_devices,
+        f"the topology file names {names(log.missing_devices)}, which this machine does not have",
+        matters="NCCL leaves them out and plans with what is left",
+        because=f"NCCL_TOPO_FILE={file.value} is of another type of machine" if file else "the file is of another type",
+        remedy="a file of this type of machine: NCCL_TOPO_DUMP_FILE=topo.xml; or unset NCCL_TOPO_FILE",
+        evidence=tuple(diagnosis.line(one.line, one.text[:160]) for one in said[:3]),
+    )

@@ -1,0 +1,83 @@
+"""Which setting of the kubelet gives such a set, and which refuses it: the allocation done again.
+
+It is done with the set's own GPUs and those free now, for the GPUs alone (no CPU or memory hints): what was free when
+the pod came is in no file. Where no source says the Topology Manager's policy, each of the four is asked.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gputopo.allocate.answer import Answer
+from gputopo.allocate.device_plugin.plugin import DevicePlugin
+from gputopo.allocate.kubelet.mechanism import KubeletNode
+from gputopo.allocate.kubelet.merge import BEST_EFFORT, NONE, RESTRICTED, SINGLE_NUMA_NODE
+from gputopo.allocate.kubelet.releases import DEFAULT, Release
+from gputopo.allocate.kubelet.startup import Settings
+from gputopo.allocate.request import Request
+from gputopo.allocate.state import State
+from gputopo.rules.pods.audit import Audit, Unit
+from gputopo.rules.wording import listed
+
+POLICIES = (NONE, BEST_EFFORT, RESTRICTED, SINGLE_NUMA_NODE)
+_RESOURCE = "nvidia.com/gpu"
+
+
+class Replayed(NamedTuple):
+    policy: str
+    answer: Answer
+
+
+def replay(audit: Audit, free: tuple[str, ...], size: int) -> tuple[Replayed, ...]:
+    """What each policy that the node may have answers to a request for so many GPUs."""
+    units = tuple(gpu.id for gpu in audit.node.gpus)
+    state = State(audit.node, units, tuple(id for id in units if id in free))
+    said = audit.held.policies.get("topology")
+    scope = audit.held.policies.get("topologyScope", "container")
+    policies = (said,) if said in POLICIES else POLICIES
+    asked = Request(size, resource=_RESOURCE)
+    return tuple(
+        Replayed(policy, KubeletNode(Settings(Release(DEFAULT), policy, scope), DevicePlugin()).answer(state, asked))
+        for policy in policies
+    )
+
+
+def given(audit: Audit, unit: Unit) -> str:
+    """`topology manager policy none gives it; restricted and single-numa-node refuse it (…)`; empty: not to be said.
+
+    Of whole GPUs that a device plugin gave to one container.
+    """
+    devices = [each for one in unit.containers for each in one.devices if each.is_gpu]
+    if unit.job or audit.held.free is None or not unit.gpus or any(
+        each.resource != _RESOURCE or each.replica is not None or each.mig is not None for each in devices
+    ):  # fmt: skip
+        return ""
+    by_verdict: dict[str, list[str]] = {}
+    for one in replay(audit, (*unit.gpus, *audit.held.free), len(unit.gpus)):
+        verdict = _verdict(one.answer, unit.gpus)
+        if verdict:
+            by_verdict.setdefault(verdict, []).append(one.policy)
+    if not by_verdict:
+        return ""
+    known = audit.held.policies.get("topology") in POLICIES
+    words = [f"{listed(policies)} {_agree(verdict, len(policies))}" for verdict, policies in by_verdict.items()]
+    unsaid = "" if known else "; the policy is in no source"
+    return f"topology manager policy {', '.join(words)} (replayed with its own and the free GPUs{unsaid})"
+
+
+def _verdict(answer: Answer, gpus: tuple[str, ...]) -> str:
+    if answer.admitted is False:
+        return "refuses it"
+    sets = {frozenset(one.gpus) for one in answer.outcomes}
+    if frozenset(gpus) in sets:
+        return "gives it" if answer.admitted and len(sets) == 1 and answer.outcomes_complete else "can give it"
+    return "gives another" if sets and answer.outcomes_complete else ""
+
+
+def _agree(verdict: str, number: int) -> str:
+    """
+    >>> _agree("refuses it", 2), _agree("can give it", 2)
+    ('refuse it', 'can give it')
+    """
+    plural = {"refuses it": "refuse it", "gives it": "give it", "gives another": "give another"}
+    return plural.get(verdict, verdict) if number > 1 else verdict
