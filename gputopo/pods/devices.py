@@ -80,7 +80,8 @@ def choose(
     if first is not None:
         conflicts += _other_gpus(Word(first.source, "", devices), told, title)
     once = tuple(conflicts[:1] if _one_cause(conflicts) else conflicts)
-    return Chosen(devices, bool(devices), _once(uses), once, "", gpus)
+    by = "annotation" if first is not None and first.by == "annotation" else ""
+    return Chosen(devices, bool(devices), _once(uses), once, by, gpus)
 
 
 def _by(devices: tuple[DeviceHeld, ...] | None) -> Iterator[tuple[str, list[DeviceHeld]]]:

@@ -133,3 +133,18 @@ def test_live_without_a_kubelet_the_processes_answer(
     captured = capsys.readouterr()
     assert "the processes are read without it" in captured.err
     assert [one["podUID"] for one in json.loads(captured.out)["containers"]] == [POD]
+
+
+def test_the_scheduler_s_annotation_and_the_plugin_s_word_are_told_apart() -> None:
+    """HAMi's id of the kubelet only counts: the annotation says which GPU, the plugin made another visible."""
+    from gputopo.rules.pods.audit import Audit
+    from gputopo.rules.pods.sees_more_gpus_than_given import check
+
+    counts = (DeviceHeld("nvidia.com/gpu", f"{uuid(1)}-3", "uuid"), *devices(1, by="env"))
+    checkpoint_ = said("kubelet-checkpoint", container("a", "u", "main", devices=counts, visible=(uuid(1),)))
+    written = said("kube-objects", container("a", "u", "main", devices=devices(0, by="annotation")))
+    found = held(checkpoint_, written)
+    [one] = found.containers
+    assert (one.placed.gpus, one.by, len(found.conflicts)) == (("GPU0",), "annotation", 1)
+    [finding] = check(Audit(found))
+    assert "GPU0 by an annotation of its pod" in finding.message

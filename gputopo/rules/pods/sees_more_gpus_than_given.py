@@ -35,6 +35,7 @@ from gputopo.rules.wording import names
 
 CODE = "GT412"
 SEVERITY = "warning"
+_SCHEDULER = "restart the pod: what its scheduler wrote and what the device plugin handed out are not one"
 _NOTHING = ("", "void", "none")
 
 
@@ -53,13 +54,14 @@ def check(audit: Audit) -> Iterator[Finding]:
             what = f"its processes have {names(opened)} open"
         if what:
             given = names(own) if own else f"{len([1 for each in one.devices if each.is_gpu])} GPUs"
+            written = one.by == "annotation"
             yield Finding(
                 CODE,
                 SEVERITY,
                 (one.title, *own),
-                f"{one.title} was given {given}, and {what}",
+                f"{one.title} was given {given}{' by an annotation of its pod' if written else ''}, and {what}",
                 matters="it can use GPUs of other pods, and nothing in Kubernetes shows it",
-                remedy="unset NVIDIA_VISIBLE_DEVICES in the pod and its image",
+                remedy=_SCHEDULER if written else "unset NVIDIA_VISIBLE_DEVICES in the pod and its image",
             )
 
 
