@@ -18,7 +18,8 @@ class DeviceHeld(NamedTuple):
     """One device (or replica, or MIG device) of one resource.
 
     space: of the id. `uuid` GPU-… · `mig` MIG-… · `index` NVML index in the source's view · `minor` · `pci` ·
-    `dra` driver/pool/device · `cdi` vendor/class=name · `name` of a kernel device · `other` (a plugin's own).
+    `dra` driver/pool/device · `cdi` vendor/class=name · `name` of a kernel device · `gres` place in Slurm's list of the
+    node's GPUs · `other` (a plugin's own).
     A replica is written as its plugin does, `GPU-…::2`, and has the space of the device.
     """
 
@@ -27,7 +28,7 @@ class DeviceHeld(NamedTuple):
     space: str
     numa_nodes: tuple[int, ...] | None = None
     health: str = ""  # Healthy, Unhealthy, Unknown: as the source writes it
-    by: str = ""  # what of the source says so, where it has several: env, cdi, mount, annotation, node, process
+    by: str = ""  # what of the source says so: env, cdi, mount, annotation, node, process, open, used; "" its own word
     share: str = ""  # of a device that several hold at a time: the id of this share (DRA), how much of it it is
 
 
@@ -60,6 +61,7 @@ class ContainerHolding(NamedTuple):
     pids: tuple[int, ...] = ()
     running: bool | None = None
     line: int | None = None
+    at: str | None = None  # when it was so, where that is not the time of the whole source
 
 
 class Owner(NamedTuple):
@@ -88,6 +90,7 @@ class PodRecord(NamedTuple):
     cpus: CpuSet | None = None  # exclusive ones of the pod as a whole: its containers' own, and a pool they share
     memory: tuple[MemoryHeld, ...] | None = None  # assigned to the pod as a whole
     line: int | None = None
+    why: tuple[str, ...] = ()  # of a refusal: the hints that were weighed
 
 
 class ClaimRecord(NamedTuple):
@@ -121,7 +124,7 @@ class HoldingRecords(NamedTuple):
     format: str
     node: str = ""  # its name, where the source says it
     line: int = 1
-    at: str | None = None  # RFC 3339: when it was so; None: not said
+    at: str | None = None  # RFC 3339, without the year where a log has none: when it was so; None: not said
     past: bool = False  # a log or metric of what was, not what is
     fake: str = ""  # the system that fakes this node: fake-gpu-operator, KWOK
     containers: tuple[ContainerHolding, ...] = ()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gputopo.errors import GputopoError
-from gputopo.evidence.piece import Piece
+from gputopo.evidence.piece import Piece, Tree
 from gputopo.holdings import HoldingRecords
 from gputopo.pods.asks import gpus_asked
 from gputopo.pods.join import join
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 EVERYTHING = Selection()
 _SHOWN = 8
 
+_PATIENCE = 10.0  # s, for files of processes that hang
+
 
 def audits(
     pieces: Sequence[Piece],
@@ -33,14 +35,16 @@ def audits(
     select: Selection = EVERYTHING,
     only: str | None = None,
     every_pod: bool = False,
+    processes: Sequence[tuple[str, HoldingRecords]] = (),
 ) -> tuple[Audit, ...]:
     """One for each node. Raises GputopoError: nothing says who holds what, or it is not clear on which node.
 
     `select`: the pods to judge; `only`: the node; `every_pod`: API objects among the pieces are all pods of their
-    nodes. Where there are several nodes, one without GPUs of which there is nothing to say is left out.
+    nodes; `processes`: what is read of a /proc, with its name. Where there are several nodes, one without GPUs of
+    which there is nothing to say is left out.
     """
-    spoken, evidence = _read(pieces, every_pod)
-    if not spoken:
+    spoken, evidence = _read(pieces, every_pod, processes)
+    if not any(_says_who(one.records) for one in spoken):
         names = ", ".join(dict.fromkeys(piece.name for piece in pieces))
         raise GputopoError(
             "nothing in it says who holds what", names,
@@ -80,7 +84,9 @@ def _only(spoken: list[Spoken], node: str | None) -> list[Spoken]:
     return [one for one in spoken if one.records.node in (node, "")]
 
 
-def _read(pieces: Sequence[Piece], every_pod: bool) -> tuple[list[Spoken], list[Piece]]:
+def _read(
+    pieces: Sequence[Piece], every_pod: bool, processes: Sequence[tuple[str, HoldingRecords]] = ()
+) -> tuple[list[Spoken], list[Piece]]:  # fmt: skip
     """What says who holds what, and what else there is: evidence of the nodes."""
     from gputopo.parsers import recognise_holdings
     from gputopo.parsers.unreadable import Unreadable
@@ -89,6 +95,8 @@ def _read(pieces: Sequence[Piece], every_pod: bool) -> tuple[list[Spoken], list[
     said: list[tuple[Piece, Sequence[HoldingRecords]]] = []
     objects: list[Piece] = []
     for piece in pieces:
+        if piece.tree is not None and (found := _running(piece.tree)) is not None:
+            said.append((piece, (found,)))
         formats = recognise_holdings.recognise(piece.data, piece.where) if piece.data is not None else ()
         if piece.data is None or not formats:
             evidence.append(piece)
@@ -101,6 +109,7 @@ def _read(pieces: Sequence[Piece], every_pod: bool) -> tuple[list[Spoken], list[
                 raise _unreadable(error, piece) from error
     if objects:
         said += zip(objects, _objects(objects, every_pod))
+    said += [(Piece(name), (records,)) for name, records in processes]
     return _numbered(said), evidence
 
 
@@ -138,6 +147,69 @@ def _numbered(said: Sequence[tuple[Piece, Sequence[HoldingRecords]]]) -> list[Sp
             id = one.format if not before else f"{one.format}-{before + 1}"
             spoken.append(Spoken(Source(id, piece.name, one.format, piece.where, piece.whole), one))
     return spoken
+
+
+def _says_who(records: HoldingRecords) -> bool:
+    """Not what only tells what names of devices mean."""
+    return records._replace(names=(), gaps=(), observations=()) != HoldingRecords(records.format, records.node)
+
+
+def _running(root: Tree) -> HoldingRecords | None:
+    """Who has GPUs open in the `proc/` of a captured root folder, or of a live one; None: nobody."""
+    from time import monotonic
+
+    from gputopo.evidence.live.processes import ProcTree
+    from gputopo.evidence.tree import FolderTree
+    from gputopo.parsers.gpu_processes import of_open_devices
+    from gputopo.parsers.open_devices import Below
+
+    if not any(name.isdigit() for name in root.names("proc") or ()):
+        return None
+    if not isinstance(root, FolderTree):
+        found = of_open_devices(Below(root, "proc"), root)
+    else:  # it may be live, where a process can hold up who reads of it
+        proc = ProcTree(f"{root.root}/proc", monotonic() + _PATIENCE)
+        try:
+            found = of_open_devices(proc, root)
+        finally:
+            proc.close()
+    return found if found.containers else None
+
+
+def processes(
+    folder: str | None, *, live: bool, timeout: float = 10.0, slow: Callable[[], object] = lambda: None
+) -> tuple[tuple[str, HoldingRecords], ...]:
+    """(the folder, who in it has GPUs): what the driver says of live processes, else who has device files open.
+
+    `folder` None: /proc, of which nothing is said where no driver answers. Raises GputopoError: it is no /proc.
+    """
+    import os
+    from time import monotonic
+
+    from gputopo.evidence.live import processes as running
+    from gputopo.evidence.tree import FolderTree
+    from gputopo.parsers import gpu_processes
+
+    proc = folder or "/proc"
+    above, name = os.path.split(os.path.abspath(proc))
+    root = above if name == "proc" else "/"
+    if live:
+        reading = running.read(proc, root, timeout=timeout, slow=slow)
+        try:
+            if reading.answer.recording is not None:
+                listed = reading.answer.recording.decode("utf-8", "replace")
+                return ((proc, gpu_processes.holdings(listed, reading.proc, reading.root)),)
+        finally:
+            reading.proc.close()
+        if folder is None:
+            return ()
+    tree = running.ProcTree(proc, monotonic() + timeout)
+    if not any(one.isdigit() for one in tree.names("") or ()):
+        raise GputopoError("no folder of a process in it", proc, "give a /proc, or a copy of one: --proc /host/proc")
+    try:
+        return ((proc, gpu_processes.of_open_devices(tree, FolderTree(root) if name == "proc" else None)),)
+    finally:
+        tree.close()
 
 
 def _nodes(evidence: Sequence[Piece], assume: Mapping[str, str] | None) -> tuple[NodeTopology, ...]:

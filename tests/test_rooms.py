@@ -55,6 +55,7 @@ NOT_FORMATS = {
     "unreadable", "limits", "formats", "xml_guard", "lscpu_sockets", "pasted_text", "pci_tree", "pci_ids",
     "nvidia_smi_values", "amd_tables", "kube_objects", "manifests", "plugin_config", "kubelet_config",
     "kubelet_state", "gres_conf", "allocate_answer", "cgroup_cpuset", "proc_cgroup", "numa_maps", "gpu_processes",
+    "told_devices", "container_told", "json_values", "slurm_gres", "klog_line", "open_devices",
     "log_lines", "formats_jobs",
 }  # fmt: skip
 THIRD_PARTY = {

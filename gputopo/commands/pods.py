@@ -30,6 +30,10 @@ KubeletRoot = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--kubelet-root", metavar="DIR", help="The kubelet's root folder, live; default /var/lib/kubelet."),
 ]
+Proc = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--proc", metavar="DIR", help="Processes: another /proc, live or a copy beside sources."),
+]
 Kube = Annotated[bool, typer.Option("--kube", help="Ask the cluster's API server, live.")]
 NodeName = Annotated[
     Optional[str],  # noqa: UP045
@@ -43,6 +47,7 @@ def command(
     sources: options.Sources = None,
     socket: Socket = None,
     kubelet_root: KubeletRoot = None,
+    proc: Proc = None,
     kube: Kube = False,
     context: options.Context = None,
     kubeconfig: options.Kubeconfig = None,
@@ -66,7 +71,7 @@ def command(
     Reads the kubelet's files, what its podresources socket answers and Kubernetes objects, with evidence of the nodes
     beside them; without a source: this node; with --kube the cluster.
     """
-    from gputopo.inspection_pods import audits
+    from gputopo.inspection_pods import audits, processes
     from gputopo.rules.pods.run import run
 
     assumed = options.pairs(assume, "--assume")
@@ -75,14 +80,17 @@ def command(
     of_pods = _selection(namespace, all_namespaces, selector)
     cluster = _cluster(kube, context, kubeconfig, namespace, node)
     if cluster is not None:
-        found = _kube(cluster, sources, socket or kubelet_root, of_pods, assumed, seconds, quiet, verbose)
+        found = _kube(cluster, sources, socket or kubelet_root or proc, of_pods, assumed, seconds, quiet, verbose)
     elif sources:
         if socket is not None or kubelet_root is not None:
             option = "--socket" if socket is not None else "--kubelet-root"
             raise GputopoError(f"{option} is for the live node; give the files as sources instead")
-        found = audits(pieces(sources, seconds, quiet), assumed, select=of_pods, only=node)
+        beside = processes(proc, live=False, timeout=seconds) if proc is not None else ()
+        found = audits(
+            pieces(sources, seconds, quiet), assumed, select=of_pods, only=node, processes=beside
+        )  # fmt: skip
     else:
-        found = _live(socket, kubelet_root, of_pods, node, seconds, quiet)
+        found = _live(socket, kubelet_root, proc, of_pods, node, seconds, quiet)
     audited = [(one, run(one, selected, ignored)) for one in found]
     fails = _fails(audited, fail_on)
     note = f"{int(fails)} (--fail-on {fail_on})" if output.on_terminal(output_file) and not quiet else None
@@ -162,24 +170,32 @@ def pieces(specs: Sequence[str], timeout: float, quiet: bool) -> tuple[Piece, ..
 
 
 def _live(
-    socket: str | None, kubelet_root: str | None, select: Selection, only: str | None, timeout: float, quiet: bool
-) -> tuple[Audit, ...]:
-    """The socket first, the kubelet's files beside it; trouble with one is said, with both it is the answer."""
+    socket: str | None, kubelet_root: str | None, proc: str | None, select: Selection, only: str | None,
+    timeout: float, quiet: bool,
+) -> tuple[Audit, ...]:  # fmt: skip
+    """The socket first, the kubelet's files and the processes beside it; trouble with one is said, with all it is the
+    answer."""
     from gputopo.commands.inspect import read_live
     from gputopo.evidence.live import kubelet_root as files
     from gputopo.evidence.live import podresources
     from gputopo.inspection import live_node
-    from gputopo.inspection_pods import audits
+    from gputopo.inspection_pods import audits, processes
 
     answer = podresources.ask(podresources.socket_path(socket, kubelet_root), timeout)
     read = files.read(kubelet_root) if kubelet_root is not None else files.read()
     pieces = (*answer.pieces(), *read.pieces)
-    if not pieces:
+    slow = _waits if not quiet else lambda: None
+    running = [one for one in processes(proc, live=True, timeout=timeout, slow=slow) if one[1].containers]
+    if not pieces and not running:
         raise answer.error()
     if answer.trouble is not None and not quiet:
-        output.say(f"{answer.trouble.text}; its files are read without it")
+        output.say(f"{answer.trouble.text}; {'its files' if pieces else 'the processes'} are read without it")
     node = live_node(read_live(None, None, timeout, None, quiet))
-    return audits(pieces, live=node, select=select, only=only)
+    return audits(pieces, live=node, select=select, only=only, processes=running)
+
+
+def _waits() -> None:
+    output.say("the NVIDIA driver takes its time to list processes")
 
 
 def _text(

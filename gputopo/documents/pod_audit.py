@@ -3,6 +3,7 @@
 containers[]: devices, gpus (null: no source resolves the ids), numaNodes, packages, cpus (exclusive; null with
               cpuPool shared), memoryNumaNodes, crossPackage, crossNuma, weakest, better (null with betterReason)
 pods[], owners[]: the same of the GPUs of a pod, and of the pods of one job
+earlier[]: what a log or a metric says of another time than `at`; past: the whole answer is of such a time
 free: GPUs that nothing holds, device ids where they are not resolved, null where no source lists them
 """
 
@@ -88,6 +89,8 @@ class _Rejected(NamedTuple):
     uid: str | None
     reason: str
     message: str
+    at: str | None
+    why: tuple[str, ...]
 
 
 _text, _flag, _ids = nullable(text_form), nullable(flag), nullable(many(text_form))
@@ -135,12 +138,18 @@ _job = record(
 _rejected = record(
     _Rejected, "RejectedPod",
     Field("namespace", _text), Field("name", _text), Field("podUID", _text, "uid"), Field("reason", text_form),
-    Field("message", text_form),
+    Field("message", text_form), Field("at", _text), Field("why", many(text_form)),
+)  # fmt: skip
+_earlier = record(
+    model.Earlier, "EarlierHolding",
+    Field("at", _text), Field("source", text_form), Field("namespace", _text), Field("pod", _text),
+    Field("podUID", _text, "uid"), Field("container", _text), Field("devices", many(_device)), Field("gpus", _ids),
 )  # fmt: skip
 _FIELDS = (
     ("node", _text), ("sources", shape.sources), ("containers", many(_container)), ("pods", many(_pod)),
     ("owners", many(_job)), ("held", many(text_form)), ("free", _ids), ("policies", mapping(text_form)),
-    ("fake", _text), ("past", flag), ("rejected", many(_rejected)), ("findings", shape.findings),
+    ("fake", _text), ("past", flag), ("at", _text), ("earlier", many(_earlier)),
+    ("rejected", many(_rejected)), ("findings", shape.findings),
     ("conflicts", shape.conflicts), ("unknown", shape.unknown), ("assumptions", shape.assumptions),
 )  # fmt: skip
 
@@ -157,8 +166,9 @@ def encode(audit: Audit, findings: Sequence[Finding]) -> Document:
             for one in held.owners
         ],
         "held": held.held, "free": held.free, "policies": held.policies, "fake": held.fake or None, "past": held.past,
-        "rejected": [_Rejected(one.namespace, one.name, one.uid, *one.rejected) for one in held.rejected
-                     if one.rejected],
+        "at": held.at, "earlier": held.earlier,
+        "rejected": [_Rejected(one.namespace, one.name, one.uid, *one.rejected, one.started, one.why)
+                     for one in held.rejected if one.rejected],
         "findings": findings, "conflicts": held.conflicts, "unknown": held.unknown,
         "assumptions": (*held.assumptions, *held.node.assumptions),
     }  # fmt: skip

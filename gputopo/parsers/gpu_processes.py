@@ -1,6 +1,7 @@
 """The processes that compute on GPUs: the container each is in, and what it may use and does.
 
-The driver's list (evidence/nvml/processes.py) has ids of processes; of each, below a tree of /proc:
+The driver's list (evidence/nvml/processes.py), or who has device files open (open_devices.py), has ids of processes;
+of each, below a tree of /proc:
 
     PID/cgroup      pod and container (proc_cgroup.py), and the group whose CPU set is looked up below the root
     PID/status      Cpus_allowed_list, Mems_allowed_list: of the process, which may have narrowed its own
@@ -27,13 +28,16 @@ from typing import Any, NamedTuple, Protocol
 from gputopo.holdings import ContainerHolding, DeviceHeld, HoldingRecords, MemoryHeld
 from gputopo.parsers import numa_maps
 from gputopo.parsers.cgroup_cpuset import CPUS, MEMS, allowed, group_of, mounts_of
+from gputopo.parsers.open_devices import Tree as OpenTree
+from gputopo.parsers.open_devices import devices_of
 from gputopo.parsers.proc_cgroup import Place, place_of_process
+from gputopo.parsers.told_devices import VISIBLE, of_variable
 from gputopo.parsers.unreadable import Unreadable
 from gputopo.records import Gap, Observation
 from gputopo.terms.cpu_set import CpuSet
 
 FORMAT = "gpu-processes"
-_VISIBLE = b"NVIDIA_VISIBLE_DEVICES="
+_VISIBLE = f"{VISIBLE}=".encode()
 _HIGHEST_PID = 1 << 22  # PID_MAX_LIMIT of 64-bit kernels
 _CUT = 1 << 20  # bytes: what a tree of a capture hands out of one file
 _ROOT_MAY = "as root"
@@ -57,7 +61,17 @@ class _Process(NamedTuple):
 def holdings(listed: str, proc: Tree, root: Tree | None) -> HoldingRecords:
     """`proc` has a folder for each process, `root` the control groups' files. Raises Unreadable."""
     gaps: list[Gap] = []
-    devices = _devices(_gpus(listed), gaps)
+    return _holdings(_devices(_gpus(listed), gaps), proc, root, gaps)
+
+
+def of_open_devices(proc: OpenTree, root: Tree | None) -> HoldingRecords:
+    """Of a saved /proc, which no driver tells anything of: processes with GPUs' device files open."""
+    return _holdings(devices_of(proc), proc, root, [])
+
+
+def _holdings(
+    devices: dict[int, tuple[DeviceHeld, ...]], proc: Tree, root: Tree | None, gaps: list[Gap]
+) -> HoldingRecords:  # fmt: skip
     there = {pid: proc.names(str(pid)) is not None for pid in devices}
     gone = tuple(str(pid) for pid, found in there.items() if not found)
     if gone:
@@ -172,14 +186,18 @@ def _container(processes: list[_Process], devices: dict[int, tuple[DeviceHeld, .
     group = _union(one.group_cpus for one in processes) if place.container else None
     mems = _union(one.mems for one in processes)
     told = [one.visible for one in processes if one.visible is not None]
+    visible = tuple(dict.fromkeys(word for words in told for word in words)) if told else None
+    held = [device for one in processes for device in devices[one.pid]]
+    if visible and place.container and any(one.by == "open" for one in held):
+        held += [DeviceHeld("gpu", *named, by="env") for word in visible for named in of_variable(VISIBLE, word)]
     return ContainerHolding(
         uid=place.pod,
         container_id=place.container,
-        devices=tuple(dict.fromkeys(device for one in processes for device in devices[one.pid])),
+        devices=tuple(dict.fromkeys(held)),
         cpus_allowed=own if group is None else group,
         mems_allowed=None if mems is None else tuple(mems),
         pages=_sum(one.pages for one in processes),
-        visible=tuple(dict.fromkeys(word for words in told for word in words)) if told else None,
+        visible=visible,
         pids=tuple(one.pid for one in processes),
         running=True,
     )

@@ -14,7 +14,7 @@ from gputopo.holdings import ClaimRecord, DeviceHeld
 from gputopo.pods.identify import Names
 from gputopo.pods.model import Device
 from gputopo.pods.same import Group
-from gputopo.pods.spoken import BY, Spoken, order
+from gputopo.pods.spoken import BY, NOT_GIVEN, Spoken, order
 from gputopo.terms.device_id import is_placeholder
 from gputopo.topology.node import Conflict, Source, Value
 
@@ -36,20 +36,28 @@ class Word(NamedTuple):
 
 class Chosen(NamedTuple):
     devices: tuple[Device, ...]
-    given: bool  # by the kubelet, DRA or a scheduler's annotation; False: a process or an environment says so
+    given: bool  # by the kubelet, DRA or a runtime; False: a process says so, or an environment and the kubelet not
     uses: tuple[str, ...] | None
     conflicts: tuple[Conflict, ...]
+    by: str = ""  # what of the source says so, see spoken.BY
+    opened: tuple[str, ...] = ()  # GPUs whose device files its processes have open
 
 
-def choose(group: Group, names: Names, claims: Sequence[tuple[Spoken, ClaimRecord]], title: str) -> Chosen:
+def choose(
+    group: Group, names: Names, claims: Sequence[tuple[Spoken, ClaimRecord]], title: str, listed: bool = False
+) -> Chosen:
+    """`listed`: a source has every container that the kubelet gave devices to, so that one not in it was given none."""
     own: dict[str, list[Word]] = {PLUGIN: [], DRA: []}
     told: list[Word] = []
+    opened: list[Word] = []
     uses: list[str] | None = None
     for said in group.said:
         for by, held in _by(said.holding.devices):
             devices = tuple(dict.fromkeys(names.device(one) for one in held))
             if by == "process" or said.source.format == "process":
                 uses = [*(uses or ()), *(one.gpu for one in devices if one.gpu)]
+            elif by == "open":
+                opened.append(Word(said.source, by, devices))
             elif by:
                 told.append(Word(said.source, by, devices))
             else:
@@ -62,13 +70,18 @@ def choose(group: Group, names: Names, claims: Sequence[tuple[Spoken, ClaimRecor
     used = [_first(own[kind]) for kind in (PLUGIN, DRA)]
     conflicts = [one for kind in (PLUGIN, DRA) for one in _between(own[kind], title)]
     devices = tuple(one for word in used if word for one in word.devices)
+    gpus = tuple(dict.fromkeys(one.gpu for word in opened for one in word.devices if one.gpu))
+    told = told if told or any(used) else opened
     if not any(used) and told:
         best = min(told, key=lambda one: (BY.index(one.by) if one.by in BY else len(BY), order(one.source.format)))
-        return Chosen(best.devices, best.by != "env", _once(uses), tuple(_other_gpus(best, told, title)))
+        given = best.by not in NOT_GIVEN and not (best.by == "env" and listed)
+        return Chosen(best.devices, given, _once(uses), tuple(_other_gpus(best, told, title)), best.by, gpus)
     first = next((word for word in used if word), None)
     if first is not None:
         conflicts += _other_gpus(Word(first.source, "", devices), told, title)
-    return Chosen(devices, bool(devices), _once(uses), tuple(conflicts[:1] if _one_cause(conflicts) else conflicts))
+    once = tuple(conflicts[:1] if _one_cause(conflicts) else conflicts)
+    by = "annotation" if first is not None and first.by == "annotation" else ""
+    return Chosen(devices, bool(devices), _once(uses), once, by, gpus)
 
 
 def _by(devices: tuple[DeviceHeld, ...] | None) -> Iterator[tuple[str, list[DeviceHeld]]]:
@@ -162,9 +175,14 @@ def _differs(told: Word, word: Word) -> bool:
 def _gpus(devices: Iterable[Device]) -> frozenset[str]:
     """GPUs and MIG devices, resolved where they can be; a replica is its GPU. Empty: an index nobody resolves."""
     devices = tuple(devices)
-    if any(one.is_gpu and one.gpu is None and not one.id.startswith(("GPU-", "MIG-")) for one in devices):
+    if any(one.is_gpu and one.gpu is None and not _uuid(one).startswith(("GPU-", "MIG-")) for one in devices):
         return frozenset()
-    return frozenset(one.mig or one.gpu or one.unit for one in devices if one.is_gpu)
+    return frozenset(one.mig or one.gpu or _uuid(one) for one in devices if one.is_gpu)
+
+
+def _uuid(device: Device) -> str:
+    """Also of a CDI name, vendor/class=UUID."""
+    return device.unit.rpartition("=")[2]
 
 
 def _shown(devices: Iterable[Device]) -> list[str]:

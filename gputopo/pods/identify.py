@@ -47,6 +47,7 @@ class Names:
             for name in (nic.id, nic.device, nic.pci, *nic.netdevs, *nic.members, *nic.aliases):
                 if name:
                     self._nic_by.setdefault(name, nic.id)
+        self._by_place = _in_pci_order(node)
         self._known: dict[tuple[str, str], DeviceName] = {}
         self._numa: dict[str, tuple[int, ...]] = {}
         for known in names:
@@ -83,8 +84,8 @@ class Names:
         known = self._named(id, space)
         if known is not None:
             found = self._of_name(known)
-            if found is not None:
-                return found
+            if found is not None and (found.gpu or found.nic or found.mig):
+                return found._replace(mig=found.mig or id) if id.startswith("MIG-") else found
             if space == "cdi" and known.dra:
                 return self._of_dra(known.dra)
         if id.startswith("MIG-"):
@@ -96,6 +97,8 @@ class Names:
         if space in ("index", "minor"):
             what = "NVML index" if space == "index" else "minor number"
             return _Meant(self._gpu_by.get((space, id)), why=f"no GPU of the evidence has the {what} {id}")
+        if space == "gres":
+            return self._of_gres(id)
         if space in ("pci", "name", "other"):
             return self._of_place(id)
         if space == "cdi":
@@ -124,6 +127,14 @@ class Names:
         if name.uuid is not None and (name.space, name.id) != ("uuid", name.uuid):
             return self._meant(name.uuid, "uuid")
         return None
+
+    def _of_gres(self, id: str) -> _Meant:
+        """Slurm's AutoDetect lists GPUs in PCI bus order (facts: kubernetes-systems.md §3.6); MIG devices each."""
+        if self._by_place is None:
+            order = "the order of their PCI addresses is not in the evidence"
+            return _Meant(why=f"Slurm counts the node's GPUs, and {order}: nvidia-smi -q, or slurmd -G")
+        found = self._by_place[int(id)] if id.isdecimal() and int(id) < len(self._by_place) else None
+        return _Meant(found, why=f"the node has {len(self._by_place)} GPUs, none is number {id} in Slurm's list")
 
     def _of_place(self, id: str) -> _Meant:
         node_of = _DEVICE_NODE.match(id)
@@ -158,6 +169,15 @@ class Names:
         gpu = self._gpu_by.get(("minor", found[1]))
         why = f"gpu-{found[1]} counts minor numbers; which GPU has it is said by its ResourceSlice or nvidia-smi -q"
         return _Meant(gpu, mig=id if found[2] and gpu else None, why=why)
+
+
+def _in_pci_order(node: NodeTopology) -> tuple[str, ...] | None:
+    """None where an address is not known, or where a GPU is cut into MIG devices, which count for themselves."""
+    found = [(PciAddress.parse(gpu.pci) if gpu.pci else None, gpu.id) for gpu in node.gpus]
+    if not found or any(gpu.mig for gpu in node.gpus):
+        return None
+    known = [(address, id) for address, id in found if address is not None]
+    return tuple(id for _, id in sorted(known)) if len(known) == len(found) else None
 
 
 def _both(one: DeviceName, other: DeviceName) -> DeviceName:

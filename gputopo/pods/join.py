@@ -14,8 +14,9 @@ from gputopo.pods.live import living
 from gputopo.pods.model import Container, Device, Held, Pod
 from gputopo.pods.owners import owner_sets
 from gputopo.pods.placed import NOWHERE, UNSAID, numa_of_cpus, packages_of_cpus, placed
-from gputopo.pods.same import Group, group
+from gputopo.pods.same import Group, group, record_of
 from gputopo.pods.spoken import Said, Spoken, order
+from gputopo.pods.times import by_time, earlier, refused
 from gputopo.pods.unclaimed import unclaimed
 from gputopo.terms.cpu_set import CpuSet
 from gputopo.terms.device_id import is_placeholder
@@ -25,14 +26,17 @@ from gputopo.topology.node import Conflict, NodeTopology, NoteAssumption, NoteUn
 
 def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) -> Held:
     """`spoken`: of this node only. Sources come in any order; the answer does not depend on it."""
-    spoken = sorted(spoken, key=lambda one: order(one.source.format))
+    everything = sorted(spoken, key=lambda one: order(one.source.format))
     sight = Sight(node)
-    names = Names(node, [each for one in spoken for each in one.records.names])
+    names = Names(node, [each for one in everything for each in one.records.names])
+    times = by_time(everything)
+    spoken = times.joined
     grouped = group(spoken)
     groups, stale = living([*grouped.groups, *unclaimed(grouped.groups, spoken)], grouped.pods, spoken)
     claims = [(one, claim) for one in spoken for claim in one.records.claims]
     titles = [_title(one) for one in groups]
-    chosen = [choose(one, names, claims, title) for one, title in zip(groups, titles)]
+    listed = any(one.records.containers_complete for one in spoken)
+    chosen = [choose(one, names, claims, title, listed) for one, title in zip(groups, titles)]
     own_kinds = kinds(groups, [frozenset(device.id for device in one.devices) for one in chosen])
     policies = _policies(spoken)
     shared = _says_shared(spoken)
@@ -47,11 +51,11 @@ def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) 
     pods = _pods(containers, grouped.pods, sight)
     held = tuple(dict.fromkeys(gpu for one in containers for gpu in one.placed.gpus or ()))
     free, free_notes = _free(node, names, containers, spoken)
-    gaps = [gap for one in spoken for gap in one.records.gaps]
+    gaps = [gap for one in everything for gap in one.records.gaps]
     return Held(
         name=name or node.name,
         node=node,
-        sources=tuple(one.source for one in spoken),
+        sources=tuple(one.source for one in everything),
         containers=containers,
         pods=pods,
         owners=owner_sets(pods, containers, sight),
@@ -59,15 +63,20 @@ def join(node: NodeTopology, spoken: Sequence[Spoken], name: str | None = None) 
         free=free,
         policies=policies,
         fake=next((one.records.fake for one in spoken if one.records.fake), ""),
-        rejected=_rejected(grouped.pods),
+        rejected=_rejected((*grouped.pods.values(), *refused(times.beside))),
         past=bool(spoken) and all(one.records.past for one in spoken),
+        at=times.at,
+        earlier=earlier(times.beside, containers, names),
         conflicts=tuple(conflicts),
         unknown=(
             *_unresolved(containers),
             *asks.notes(containers),
             *dict.fromkeys(NoteUnknown(gap.subjects, gap.attribute, gap.reason, gap.settled_by) for gap in gaps),
         ),
-        assumptions=(*grouped.assumptions, *_kind_notes(containers), *stale, *free_notes),
+        assumptions=(
+            *times.notes, *grouped.assumptions, *_kind_notes(containers), *_claimed_only(containers),
+            *_counted(everything, node), *stale, *free_notes,
+        ),
         capacity=next((one.records.capacity for one in spoken if one.records.capacity is not None), None),
         observations=tuple(dict.fromkeys(each for one in spoken for each in one.records.observations)),
     )
@@ -100,6 +109,7 @@ def _container(
         tuple(dict.fromkeys(one.source.id for one in own.said)),
         first("requests") or (),  # type: ignore[arg-type]
         tuple(dict.fromkeys(name for one in own.said for name, _ in one.holding.claims or ())),
+        chosen.by, chosen.opened,
     )  # fmt: skip
 
 
@@ -142,7 +152,7 @@ def _pods(containers: Sequence[Container], records: dict[str, PodRecord], sight:
             places.setdefault((one.uid or "", one.namespace or "", one.pod or ""), []).append(at)
     found = []
     for (uid, namespace, name), own in places.items():
-        record = records.get(uid) or records.get(f"{namespace}/{name}")
+        record = record_of(records, uid, namespace, name)
         devices = _handed_on([containers[at] for at in own])
         unsaid = any(containers[at].placed is UNSAID for at in own)
         found.append(
@@ -168,12 +178,18 @@ def _handed_on(containers: Sequence[Container]) -> list[Device]:
     return list(dict.fromkeys(device for one in running or containers for device in one.devices))
 
 
-def _rejected(records: dict[str, PodRecord]) -> tuple[Pod, ...]:
-    own = {id(one): one for one in records.values() if one.rejected is not None}
+def _rejected(records: Iterable[PodRecord]) -> tuple[Pod, ...]:
+    """Each once, though an API object and a log say so; what the log has of its cause is kept."""
+    found: dict[tuple[str | None, ...], PodRecord] = {}
+    for one in records:
+        if one.rejected is not None:
+            key = (one.uid,) if one.uid else (one.namespace, one.name)
+            known = found.setdefault(key, one)
+            found[key] = known._replace(why=known.why or one.why)
     return tuple(
         Pod(one.namespace, one.name, one.uid, (), NOWHERE, one.owners, one.phase, one.admitted, one.rejected,
-            one.labels)
-        for one in own.values()
+            one.labels, one.why)
+        for one in found.values()
     )  # fmt: skip
 
 
@@ -219,6 +235,25 @@ def _unresolved(containers: Sequence[Container]) -> tuple[NoteUnknown, ...]:
 def _settled(reason: str) -> tuple[str, str]:
     head, _, settles = reason.partition(": ")
     return head, settles
+
+
+def _claimed_only(containers: Sequence[Container]) -> list[NoteAssumption]:
+    """NVIDIA_VISIBLE_DEVICES is a claim, also where it is all there is."""
+    own = tuple(one.title for one in containers if one.by == "env" and one.given and one.devices)
+    if not own:
+        return []
+    who = f"{own[0]} holds what its" if len(own) == 1 else f"{len(own)} containers hold what their"
+    return [NoteAssumption(own, f"{who} NVIDIA_VISIBLE_DEVICES names: no source says what was given", None)]
+
+
+def _counted(spoken: Iterable[Spoken], node: NodeTopology) -> list[NoteAssumption]:
+    """Without AutoDetect, gres.conf may list the GPUs in any order."""
+    held = [each for one in spoken for container in one.records.containers for each in container.devices or ()]
+    listed = any(name.space == "gres" for one in spoken for name in one.records.names)
+    if listed or not node.gpus or not any(one.space == "gres" for one in held):
+        return []
+    text = "Slurm lists the GPUs in PCI bus order, as AutoDetect does; settle it: slurmd -G"
+    return [NoteAssumption((), text, None)]
 
 
 def _kind_notes(containers: Sequence[Container]) -> list[NoteAssumption]:

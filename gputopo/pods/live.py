@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gputopo.holdings import PodRecord
-from gputopo.pods.same import Group
+from gputopo.pods.same import Group, record_of
 from gputopo.pods.spoken import Spoken
 from gputopo.topology.node import NoteAssumption
 
 _ENDED = ("Succeeded", "Failed")
 _NOT_LISTED = "the kubelet's list of live pods has no such container"
+_RUNTIMES = ("crictl-inspect", "docker-inspect")  # whose container that does not run holds nothing; a pod's waits
 _MAY_BE_STALE = ("kubelet-checkpoint", "cpu-manager-state", "memory-manager-state", "dra-manager-state")
 
 
@@ -29,26 +30,34 @@ def living(
     gone: dict[str, str] = {}
     doubtful = False
     for one in groups:
-        record = pods.get(one.uid or "") or pods.get(f"{one.namespace or ''}/{one.pod}")
+        record = record_of(pods, one.uid, one.namespace, one.pod)
         if record is not None and record.phase in _ENDED:
             if not all(said.source.format == "kube-objects" for said in one.said):
-                gone[one.uid or f"{one.namespace}/{one.pod}"] = f"its phase is {record.phase}"
+                gone[f"pod {one.uid or f'{one.namespace}/{one.pod}'}"] = f"its phase is {record.phase}"
+            continue
+        if all(said.source.format in _RUNTIMES and said.holding.running is False for said in one.said):
+            gone[_title(one)] = "it does not run"
             continue
         only_files = all(said.source.format in _MAY_BE_STALE for said in one.said)
         if only_files and listed and one.uid not in uids and (one.namespace, one.pod) not in names:
             if one.uid and _has_uids(listed):
-                gone[one.uid] = "no live pod has this UID"
+                gone[f"pod {one.uid}"] = "no live pod has this UID"
                 continue
             if not _is_init(one, groups):
-                gone[one.uid or "?"] = _NOT_LISTED
+                gone[f"pod {one.uid or '?'}"] = _NOT_LISTED
                 continue
         doubtful = doubtful or (only_files and not listed)
         kept.append(one)
-    notes = [NoteAssumption((uid,), f"pod {uid} {_left_out(why)}", None) for uid, why in gone.items()]
+    notes = [NoteAssumption((name.partition(" ")[2],), f"{name} {_left_out(why)}", None) for name, why in gone.items()]
     if doubtful:
         text = "every container in the kubelet's files still runs; it may be stale: kubectl get pods, or podresources"
         notes.append(NoteAssumption((), text, None))
     return kept, notes
+
+
+def _title(one: Group) -> str:
+    pod = f"{one.namespace or '?'}/{one.pod}/" if one.pod else f"pod {one.uid}/" if one.uid else ""
+    return f"container {pod}{one.name or '?'}"
 
 
 def _left_out(why: str) -> str:

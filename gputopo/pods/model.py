@@ -70,10 +70,12 @@ class Container(NamedTuple):
     visible: tuple[str, ...] | None
     uses: tuple[str, ...] | None  # GPUs that its processes have open; None: not looked at
     pids: tuple[int, ...]
-    given: bool  # by the kubelet (or DRA): False for a process that merely uses a GPU
+    given: bool  # by the kubelet, DRA or a runtime: False for a process that merely uses a GPU
     sources: tuple[str, ...]
     requests: tuple[tuple[str, int], ...] = ()  # extended resources that it asks for
     claims: tuple[str, ...] = ()  # names of its ResourceClaims
+    by: str = ""  # what says which devices, where it is no source's own word: env, cdi, open (holdings.DeviceHeld.by)
+    opened: tuple[str, ...] = ()  # GPUs whose device files its processes have open, used or not
 
     @property
     def title(self) -> str:
@@ -96,6 +98,7 @@ class Pod(NamedTuple):
     started: str | None = None
     rejected: tuple[str, str] | None = None
     labels: tuple[tuple[str, str], ...] | None = None
+    why: tuple[str, ...] = ()  # of a refusal: the hints that were weighed
 
     @property
     def title(self) -> str:
@@ -110,6 +113,24 @@ class OwnerSet(NamedTuple):
     name: str
     pods: tuple[int, ...]
     placed: Placed
+
+
+class Earlier(NamedTuple):
+    """What a container held at another time than that of the answer."""
+
+    at: str | None
+    source: str
+    namespace: str | None
+    pod: str | None
+    uid: str | None
+    container: str | None
+    devices: tuple[Device, ...]
+    gpus: tuple[str, ...] | None  # None: not all are resolved
+
+    @property
+    def title(self) -> str:
+        pod = f"{self.namespace or '?'}/{self.pod}" if self.pod else f"pod {self.uid}" if self.uid else ""
+        return "/".join(part for part in (pod, self.container) if part) or "container"
 
 
 class Held(NamedTuple):
@@ -127,6 +148,8 @@ class Held(NamedTuple):
     fake: str = ""
     rejected: tuple[Pod, ...] = ()
     past: bool = False
+    at: str | None = None  # when it was so, where one time is said
+    earlier: tuple[Earlier, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     unknown: tuple[NoteUnknown, ...] = ()
     assumptions: tuple[NoteAssumption, ...] = ()

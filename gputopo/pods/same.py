@@ -8,7 +8,7 @@ exclusive CPUs, and those without by their memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gputopo.holdings import ContainerHolding, PodRecord
@@ -48,9 +48,21 @@ def group(spoken: Sequence[Spoken]) -> Grouped:
         for place, held in enumerate(one.records.containers):
             said = Said(one.source, held)
             rows.setdefault(_key(held, names, by_id, f"{one.source.id}#{place}"), []).append(said)
-    assumptions = _join_by_devices(rows, names)
+    assumptions = [*_join_by_devices(rows, names), *_join_nameless(rows, names)]
     groups = tuple(_group(key, said, names) for key, said in rows.items())
     return Grouped(groups, _pods(spoken, names), tuple(assumptions))
+
+
+def record_of(
+    pods: Mapping[str, PodRecord], uid: str | None, namespace: str | None, name: str | None
+) -> PodRecord | None:
+    """By UID, else by name: a pod that a controller made again has the name of one that is gone."""
+    record = pods.get(uid or "")
+    if record is None and name:
+        record = pods.get(f"{namespace or ''}/{name}")
+        if record is not None and uid and record.uid not in (None, uid) and record.config_hash != uid:
+            return None
+    return record
 
 
 class _PodNames:
@@ -130,6 +142,27 @@ def _join_by_devices(rows: dict[tuple[PodKey, str], list[Said]], names: _PodName
             new = (names.key(*names.name(key[0])), key[1])
             if new != key:
                 rows.setdefault(new, []).extend(rows.pop(key))
+    return notes
+
+
+def _join_nameless(rows: dict[tuple[PodKey, str], list[Said]], names: _PodNames) -> list[NoteAssumption]:
+    """A container that only its id is known of (by a process) with the only one of its pod that has devices."""
+    notes = []
+    nameless: dict[PodKey, list[tuple[PodKey, str]]] = {}
+    holding: dict[PodKey, list[tuple[PodKey, str]]] = {}
+    for key, said in rows.items():
+        if key[0] and key[1].startswith("\0") and len(key[1]) > 1:
+            nameless.setdefault(key[0], []).append(key)
+        elif key[0] and any(one.holding.devices or one.holding.claims for one in said):
+            holding.setdefault(key[0], []).append(key)
+    for pod, own in nameless.items():
+        if len(own) == 1 and len(holding.get(pod, ())) == 1:
+            [other] = holding[pod]
+            rows[other].extend(rows.pop(own[0]))
+            namespace, name, uid = names.name(pod)
+            title = f"{namespace or '?'}/{name}" if name else f"pod {uid}"
+            text = f"container {own[0][1][1:13]} of {title} is {other[1]}: no other there has devices"
+            notes.append(NoteAssumption((f"{title}/{other[1]}",), text, None))
     return notes
 
 

@@ -48,6 +48,7 @@ def narrowed(held: Held, selection: Selection) -> Held:
         pods=pods,
         owners=owners,
         rejected=tuple(one for one in held.rejected if selection.has(one)),
+        earlier=tuple(one for one in held.earlier if selection.labels is None and one.namespace == selection.namespace),
         conflicts=tuple(one for one in held.conflicts if set(one.subjects) & titles),
     )
 

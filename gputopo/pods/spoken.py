@@ -13,11 +13,13 @@ from gputopo.topology.node import Source
 
 _ORDER = (
     "podresources", "kubelet-checkpoint", "cpu-manager-state", "memory-manager-state", "dra-manager-state",
-    "kube-objects", "crictl-inspect", "docker-inspect", "cdi-spec", "slurm-job", "process", "dcgm-metrics",
-    "kubelet-log",
+    "kube-objects", "crictl-inspect", "docker-inspect", "cdi-spec", "slurm-job", "gres-conf", "gpu-processes",
+    "process", "dcgm-metrics", "kubelet-log",
 )  # fmt: skip
 # Of one source, what says so: "" is its own word.
-BY = ("", "cdi", "mount", "annotation", "env", "process")
+BY = ("", "cdi", "annotation", "mount", "env", "node", "process", "open", "used")
+# A device file that is open gives nobody anything; a node's sum of what is used does not say by whom.
+NOT_GIVEN = ("open", "used")
 
 
 class Spoken(NamedTuple):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gputopo.pods.kinds import INIT
-from gputopo.pods.model import Container, Held, Placed
+from gputopo.pods.model import Container, Earlier, Held, Placed
 from gputopo.reports.blocks import Blank, Block, Cell, Column, KeyValue, Row, Table, cell, level_cell
 from gputopo.reports.views.inspect_findings import found
 from gputopo.reports.views.inspect_notes import notes
@@ -17,7 +17,9 @@ from gputopo.topology.node import NodeTopology
 
 _HEAD = ("JOB / POD", "GPUs", "SOCKETS", "PAIRS", "CPUs", "NIC", "VERDICT")
 _MOST_ROWS = 60
+_MOST_EARLIER = 20
 _LONGEST_CPUS = 24
+Said = Mapping[str, Sequence[Finding]]  # by subject
 
 
 def blocks(
@@ -29,7 +31,7 @@ def blocks(
     told = _told(held)
     made: list[Block] = [_head(held), Blank()]
     if not quiet:
-        made += [*_table(audit, findings, verbose), Blank()]
+        made += [*_table(audit, findings, verbose), Blank(), *_earlier(held)]
     made += [*found(told, findings, (), verbose=verbose, quiet=quiet)]
     if not quiet:
         made += [Blank(), *notes(told, verbose=verbose)]
@@ -55,7 +57,7 @@ def _head(held: Held) -> Block:
     verb = "holds" if len(pods) == 1 else "hold"
     said = f"{counted(len(pods), 'pod')} {verb} {count}" if pods else "no pod holds a GPU"
     free = "" if held.free is None else ", free " + (_short(held.free) or "none")
-    past = cell("as it was, not as it is", "warning") if held.past else ()
+    past = cell(f"as it was{f' at {held.at}' if held.at else ''}, not as it is", "warning") if held.past else ()
     sources = cell(listed(list(dict.fromkeys(_source(one.format, one.name) for one in held.sources)), 4), "dim")
     parts = tuple(part for part in (cell(said + free), past, sources) if part)
     return Table(held.name or "node", parts, (), ())
@@ -73,9 +75,10 @@ def _short(gpus: Sequence[str]) -> str:
 
 
 def _table(audit: Audit, findings: Sequence[Finding], verbose: bool) -> tuple[Block, ...]:
-    rows = [_row(unit, audit, findings) for unit in _worst_first(audit, findings)]
+    said = _by_subject(findings)
+    rows = [_row(unit, said) for unit in _worst_first(audit, said)]
     if verbose:
-        rows += [_row(Unit(one.title, one.placed, (one,)), audit, findings) for one in _others(audit)]
+        rows += [_row(Unit(one.title, one.placed, (one,)), said) for one in _others(audit)]
     if not rows:
         return ()
     left = 0 if verbose else max(0, len(rows) - _MOST_ROWS)
@@ -88,13 +91,34 @@ def _table(audit: Audit, findings: Sequence[Finding], verbose: bool) -> tuple[Bl
     return tuple(made)
 
 
-def _worst_first(audit: Audit, findings: Sequence[Finding]) -> list[Unit]:
+def _earlier(held: Held) -> tuple[Block, ...]:
+    """`2026-11-29T03:12:07Z  ml/a/main held GPU0 GPU1  dcgm-metrics`: of another time, so joined to nothing."""
+    if not held.earlier:
+        return ()
+    rows = tuple(
+        Row((cell(one.at or "time not said"), cell(one.title), cell(_was(one)), cell(one.source, "dim")))
+        for one in held.earlier[:_MOST_EARLIER]
+    )
+    left = len(held.earlier) - len(rows)
+    made: list[Block] = [Table("EARLIER", (cell("at another time, joined to nothing above", "dim"),), (
+        Column(), Column(fold=True), Column(), Column()), rows)]  # fmt: skip
+    if left:
+        made.append(KeyValue("", (cell(f"and {left} more (-o json)", "dim"),)))
+    return (*made, Blank())
+
+
+def _was(one: Earlier) -> str:
+    ids = one.gpus if one.gpus is not None else [_cut(each.id) for each in one.devices]
+    return "held " + listed(list(ids), 8)
+
+
+def _worst_first(audit: Audit, said: Said) -> list[Unit]:
     """In the order of the sources, unless not all are shown."""
     units = list(audit.units)
     if len(units) <= _MOST_ROWS:
         return units
     place = {name: at for at, name in enumerate(SEVERITIES)}
-    return sorted(units, key=lambda one: min((place[f.severity] for f in _of(one, findings)), default=len(place)))
+    return sorted(units, key=lambda one: min((place[f.severity] for f in _of(one, said)), default=len(place)))
 
 
 def _others(audit: Audit) -> list[Container]:
@@ -103,13 +127,13 @@ def _others(audit: Audit) -> list[Container]:
     return [one for one in audit.held.containers if id(one) not in judged]
 
 
-def _row(unit: Unit, audit: Audit, findings: Sequence[Finding]) -> Row:
+def _row(unit: Unit, said: Said) -> Row:
     nics = list(dict.fromkeys(each.nic for one in unit.containers for each in one.devices if each.nic))
     kind = unit.containers[0].kind if len(unit.containers) == 1 else None
     title = f"{unit.title} ({kind})" if kind == INIT else unit.title
     return Row((
         cell(title, "strong" if unit.job else ""), _gpus(unit), _sockets(unit.placed), _pairs(unit),
-        _cpus(unit.containers), cell(" ".join(nics) or "-"), _verdict(unit, findings),
+        _cpus(unit.containers), cell(" ".join(nics) or "-"), _verdict(unit, said),
     ))  # fmt: skip
 
 
@@ -153,13 +177,21 @@ def _cpus(containers: Sequence[Container]) -> Cell:
     return cell("shared pool" if any(one.pool == "shared" for one in containers) else "-")
 
 
-def _of(unit: Unit, findings: Sequence[Finding]) -> list[Finding]:
-    titles = {unit.title, *(one.title for one in unit.containers)}
-    return [one for one in findings if titles & set(one.subjects)]
+def _by_subject(findings: Sequence[Finding]) -> Said:
+    found: dict[str, list[Finding]] = {}
+    for one in findings:
+        for subject in dict.fromkeys(one.subjects):
+            found.setdefault(subject, []).append(one)
+    return found
 
 
-def _verdict(unit: Unit, findings: Sequence[Finding]) -> Cell:
-    own = _of(unit, findings)
+def _of(unit: Unit, said: Said) -> list[Finding]:
+    titles = dict.fromkeys((unit.title, *(one.title for one in unit.containers)))
+    return list({id(found): found for title in titles for found in said.get(title, ())}.values())
+
+
+def _verdict(unit: Unit, said: Said) -> Cell:
+    own = _of(unit, said)
     if not own:
         return cell("ok" if unit.placed.gpus else "-")
     worst = min(own, key=lambda one: SEVERITIES.index(one.severity)).severity

@@ -11,7 +11,8 @@ What to do
     a systemd service, a pod with NVIDIA_VISIBLE_DEVICES=all).
 
 When it is silent
-    No source lists what the kubelet gave, so that nothing can be missing from it; display servers.
+    No source lists what the kubelet gave, so that nothing can be missing from it; display servers, and what merely
+    has a GPU's device file open, as monitors have.
 
 Example
     >>> from gputopo.rules.pods.example import container, held, node
@@ -26,6 +27,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gputopo.pods.model import Container
+from gputopo.pods.spoken import NOT_GIVEN
 from gputopo.rules.finding import Finding
 from gputopo.rules.pods.audit import Audit
 from gputopo.rules.wording import names
@@ -34,12 +37,17 @@ CODE = "GT413"
 SEVERITY = "warning"
 
 
+def _of_pod(one: Container) -> bool:
+    """A container that a runtime was told to give GPUs, but not by Kubernetes, is of none (docker run --gpus)."""
+    return bool(one.pod or one.uid)
+
+
 def check(audit: Audit) -> Iterator[Finding]:
-    if not any(one.given for one in audit.held.containers):
+    if not any(one.given and _of_pod(one) for one in audit.held.containers):
         return
     for one in audit.held.containers:
-        uses = one.uses or (one.placed.gpus or ())
-        if one.given or not uses:
+        uses = one.uses or ((one.placed.gpus or ()) if one.by not in NOT_GIVEN else ())
+        if (one.given and _of_pod(one)) or not uses:
             continue
         pids = f" (process {', '.join(map(str, one.pids[:4]))})" if one.pids and one.name else ""
         yield Finding(

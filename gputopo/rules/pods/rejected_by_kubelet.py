@@ -10,7 +10,7 @@ What to do
     As the cause says: fewer GPUs or CPUs a pod, another policy, or pods moved so that one NUMA node has room.
 
 When it is silent
-    No pod object with such a status is among the sources.
+    No pod object with such a status, and no line of the kubelet's log, is among the sources.
 
 Example
     >>> from gputopo.pods.model import Pod
@@ -45,6 +45,9 @@ _DO = {
 }
 
 
+_MOST_HINTS = 6
+
+
 def check(audit: Audit) -> Iterator[Finding]:
     for pod in audit.held.rejected:
         if pod.rejected is None:
@@ -54,8 +57,8 @@ def check(audit: Audit) -> Iterator[Finding]:
             CODE,
             SEVERITY,
             (pod.title,),
-            f"{pod.title} was refused: {reason}: {one_line(message)}",
+            f"{pod.title} was refused{f' at {pod.started}' if pod.started else ''}: {reason}: {one_line(message)}",
             matters="it stays Failed; a controller's next try meets the same node",
-            because=_WHY.get(reason, ""),
+            because="; ".join(part for part in (_WHY.get(reason, ""), *pod.why[:_MOST_HINTS]) if part),
             remedy=_DO.get(reason, ""),
         )

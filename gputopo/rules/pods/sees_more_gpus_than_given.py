@@ -1,7 +1,8 @@
 """GT412 sees-more-gpus-than-given
 
 What it says
-    NVIDIA_VISIBLE_DEVICES of a container is `all`, or names GPUs that it was not given; or its processes use such.
+    NVIDIA_VISIBLE_DEVICES of a container is `all`, or names GPUs that it was not given; or its processes use such,
+    or have their device files open.
 
 Why it matters
     It can use GPUs of other pods, whose memory and time then go missing without a trace in Kubernetes.
@@ -34,6 +35,7 @@ from gputopo.rules.wording import names
 
 CODE = "GT412"
 SEVERITY = "warning"
+_SCHEDULER = "restart the pod: what its scheduler wrote and what the device plugin handed out are not one"
 _NOTHING = ("", "void", "none")
 
 
@@ -47,15 +49,19 @@ def check(audit: Audit) -> Iterator[Finding]:
         used = [gpu for gpu in one.uses or () if own and gpu not in own]
         if not what and used:
             what = f"its processes use {names(used)}"
+        opened = [gpu for gpu in one.opened if own and gpu not in own]
+        if not what and opened:
+            what = f"its processes have {names(opened)} open"
         if what:
             given = names(own) if own else f"{len([1 for each in one.devices if each.is_gpu])} GPUs"
+            written = one.by == "annotation"
             yield Finding(
                 CODE,
                 SEVERITY,
                 (one.title, *own),
-                f"{one.title} was given {given}, and {what}",
+                f"{one.title} was given {given}{' by an annotation of its pod' if written else ''}, and {what}",
                 matters="it can use GPUs of other pods, and nothing in Kubernetes shows it",
-                remedy="unset NVIDIA_VISIBLE_DEVICES in the pod and its image",
+                remedy=_SCHEDULER if written else "unset NVIDIA_VISIBLE_DEVICES in the pod and its image",
             )
 
 
