@@ -62,7 +62,7 @@ replay: $(STAMP)
 	  $(SHARED)/data/dra/golden_fuzz_*.json $(SHARED)/data/dra/upstream_allocator_cases_*.json \
 	  $(SHARED)/data/dra/version_differences_*.json; \
 	$(BIN)/python tests/replay.py public-reports $(SHARED)/data/public-reports/index.jsonl \
-	  --verbs inspect,allocate,lint; \
+	  $(SHARED)/data/nccl/postmortems.jsonl; \
 	fi
 
 check: lint test replay
