@@ -33,10 +33,12 @@ MAY: dict[str, set[str]] = {
     "rules": WORDS
     | {"records", "holdings", "nccl_records", "job_records", "topology", "cel", "allocate", "pods", "jobs", "nccl"},
     "fleet": WORDS | {"records", "topology", "allocate", "rules"},
-    "documents": WORDS | {"records", "holdings", "topology", "allocate", "pods", "jobs", "rules", "fleet"},
+    "checks": WORDS | {"records", "topology", "allocate", "rules", "fleet"},
+    "documents": WORDS
+    | {"records", "holdings", "topology", "allocate", "pods", "jobs", "rules", "fleet", "checks"},
     "reports": WORDS
     | {"records", "holdings", "topology", "allocate", "nccl", "pods", "jobs", "rules"}
-    | {"fleet", "documents", "inspection"},
+    | {"fleet", "checks", "documents", "inspection"},
     "inspection_job": WORDS
     | {"inspection", "inspection_pods", "records", "job_records", "evidence", "parsers", "topology", "allocate", "pods"}
     | {"jobs", "rules"},
