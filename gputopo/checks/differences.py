@@ -29,8 +29,12 @@ class Difference(NamedTuple):
 
 
 class Compared(NamedTuple):
+    """`not_compared`: field without its place → how many values only one of the two knows, or knows well enough;
+    `missing`: those of them that `a` knows."""
+
     differences: tuple[Difference, ...]
-    not_compared: dict[str, int]  # field without its place → how many values only one of the two knows
+    not_compared: dict[str, int]
+    missing: dict[str, int]
     fields: int  # values that both know
 
 
@@ -49,6 +53,7 @@ class _Comparison:
         self.by, self.mapping = alignment
         self.found: list[Difference] = []
         self.not_compared: Counter[str] = Counter()
+        self.missing: Counter[str] = Counter()
         self.fields = 0
 
     def run(self) -> Compared:
@@ -59,23 +64,28 @@ class _Comparison:
         self._devices("gpus", self.a.gpus, self.b.gpus, facets.of_gpu)
         self._devices("nics", self.a.nics, self.b.nics, facets.of_nic)
         self.found += [*_gathered(self._cells())]
-        missed = {field: count for field, count in sorted(self.not_compared.items()) if count}
-        return Compared(tuple(self.found), missed, self.fields)
+        return Compared(tuple(self.found), dict(sorted(self.not_compared.items())), dict(self.missing), self.fields)
+
+    def _missed(self, field: str, in_a: bool, in_b: bool) -> bool:
+        """Whether one of the two does not know it, which is counted where the other one does."""
+        if in_a != in_b:
+            self.not_compared[field] += 1
+            if in_a:
+                self.missing[field] += 1
+        return not (in_a and in_b)
 
     def _facets(self, place: str, subjects: tuple[str, ...], a: facets.Facets, b: facets.Facets) -> None:
         bare = place.partition("[")[0]
         for field in {**a, **b}:
-            if (a.get(field) is None) != (b.get(field) is None):
-                self.not_compared[f"{bare}.{field}" if bare else field] += 1
-            self.fields += a.get(field) is not None and b.get(field) is not None
+            name = f"{bare}.{field}" if bare else field
+            self.fields += not self._missed(name, a.get(field) is not None, b.get(field) is not None)
         name = f"{place}." if place else ""
         differ = facets.unlike(a, b)
         for field in differ:
             self.found.append(Difference(name + field, subjects, _plain(a[field]), _plain(b[field])))
 
     def _tables(self, name: str, a: Sequence[Any] | None, b: Sequence[Any] | None, of: Any) -> None:
-        if a is None or b is None:
-            self.not_compared[name] += a is not b
+        if self._missed(name, a is not None, b is not None) or a is None or b is None:
             return
         others = {one.id: one for one in b}
         partners = {one.id: self.mapping[one.id] for one in a if self.mapping.get(one.id) in others}
@@ -117,8 +127,8 @@ class _Comparison:
             ("numaNodes", _numa_ids(one.numa_nodes), _numa_ids(other.numa_nodes)),
             ("packages", one.packages, other.packages),
         ):
-            if a is None or b is None:
-                self.not_compared[f"{place.partition('[')[0]}.{field}"] += a is not b
+            bare = f"{place.partition('[')[0]}.{field}"
+            if self._missed(bare, a is not None, b is not None) or a is None or b is None:
                 continue
             self.fields += 1
             if {self.mapping.get(id, f"{id} of the first") for id in a} != set(b):
@@ -153,8 +163,11 @@ class _Comparison:
 
     def _levels(self, pair: Pair, other: Pair) -> Iterator[_Cell]:
         a, b = levels_of(pair), levels_of(other)
-        if a is None or b is None or (a != b and a & b):
-            self.not_compared["pairs.pcie"] += a != b
+        if self._missed("pairs.pcie", a is not None, b is not None) or a is None or b is None:
+            return
+        if a != b and a & b:
+            self.not_compared["pairs.pcie"] += 1
+            self.missing["pairs.pcie"] += not b <= a
             return
         self.fields += 1
         if a != b:
@@ -166,8 +179,7 @@ class _Comparison:
         by_switch = pair.via_switch and other.via_switch
         if by_switch and active.get(pair.a) is not None and active.get(pair.b) is not None:
             return  # each GPU's own links into the switch, and compared there
-        if pair.nvlinks is None or other.nvlinks is None:
-            self.not_compared["pairs.nvlinks"] += 1
+        if self._missed("pairs.nvlinks", pair.nvlinks is not None, other.nvlinks is not None):
             return
         self.fields += 1
         if pair.nvlinks != other.nvlinks:

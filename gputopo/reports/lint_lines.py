@@ -59,8 +59,8 @@ def github(report: Mapping[str, Any]) -> str:
     """
     level = {"error": "error", "warning": "warning", "info": "notice"}
     return "".join(
-        f"::{level[one['severity']]} file={_property(one['file'])},line={one['line']},col={one['column']},"
-        f"title={one['rule']}::{_data(said(one))}\n"
+        f"::{level[one['severity']]} file={property_value(one['file'])},line={one['line']},col={one['column']},"
+        f"title={one['rule']}::{data(said(one))}\n"
         for one in report["findings"]
     )
 
@@ -71,9 +71,9 @@ def said(one: Mapping[str, Any]) -> str:
     return message + (f" (instead: {one['remedy']})" if one["remedy"] else "")
 
 
-def _data(value: str) -> str:
+def data(value: str) -> str:
     return clean(value).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(value: str) -> str:
-    return _data(value).replace(":", "%3A").replace(",", "%2C")
+def property_value(value: str) -> str:
+    return data(value).replace(":", "%3A").replace(",", "%2C")

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gputopo.reports.blocks import Block, Cell, Column, KeyValue, Row, Table, cell
+from gputopo.reports.views.fields import bare, obvious, together
 from gputopo.rules.wording import counted, listed, names
 
 Document = Mapping[str, Any]
@@ -49,16 +50,26 @@ def _differences(found: Sequence[Document]) -> Iterator[Block]:
         return
     yield KeyValue("DIFFERENT", (cell(counted(len(found), "difference"), "strong"),))
     rows = tuple(
-        Row((cell(one["field"], "strong"), cell(_who(one)), cell(_value(one["a"])), cell("->"),
-             cell(_value(one["b"]))))
-        for one in found
+        Row((cell(together([one["field"] for one in group]), "strong"), cell(_who(group)),
+             cell(f"{_value(group[0]['a'])} -> {_value(group[0]['b'])}")))
+        for group in _alike(found)
     )  # fmt: skip
-    yield Table("", (), (Column(), Column(), Column(fold=True), Column(), Column()), rows)
+    yield Table("", (), (Column(), Column(), Column()), rows)
 
 
-def _who(one: Document) -> str:
-    """The device, where the field does not name it."""
-    return "" if all(id in one["field"] for id in one["subjects"]) else names(one["subjects"])
+def _alike(found: Sequence[Document]) -> list[list[Document]]:
+    """Devices that differ in the same way are one line."""
+    groups: dict[str, list[Document]] = {}
+    for one in found:
+        groups.setdefault(repr((bare(one["field"]), one["a"], one["b"])), []).append(one)
+    return list(groups.values())
+
+
+def _who(group: Sequence[Document]) -> str:
+    """The devices, where the field does not name them."""
+    if all(obvious(one["field"], id) for one in group for id in one["subjects"]):
+        return ""
+    return names(id for one in group for id in one["subjects"])
 
 
 def _value(value: Any) -> str:
