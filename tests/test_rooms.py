@@ -58,7 +58,7 @@ NOT_FORMATS = {
     "nvidia_smi_values", "amd_tables", "kube_objects", "manifests", "plugin_config", "kubelet_config",
     "kubelet_state", "gres_conf", "allocate_answer", "cgroup_cpuset", "proc_cgroup", "numa_maps", "gpu_processes",
     "told_devices", "container_told", "json_values", "slurm_gres", "klog_line", "open_devices",
-    "log_lines", "formats_jobs",
+    "log_lines", "formats_jobs", "node_spec",
 }  # fmt: skip
 THIRD_PARTY = {
     "typer": {"cli", "commands"},

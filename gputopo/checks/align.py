@@ -12,6 +12,7 @@ or `id` (as they are called). NUMA nodes and packages keep their numbers with th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -35,7 +36,7 @@ def align(a: NodeTopology, b: NodeTopology, by: str = "") -> Alignment:
     chosen = by or _common(a, b)
     if chosen == "shape":
         return Alignment("shape", by_shape(a, b))
-    mapping = {id: id for id in _homes(a) & _homes(b)}
+    mapping: dict[str, str] = {}
     if chosen == "uuid":
         mapping |= _equal(a.gpus, b.gpus, _uuid)
         mapping |= _rest(mapping, a.gpus, b.gpus, _pci)
@@ -44,7 +45,8 @@ def align(a: NodeTopology, b: NodeTopology, by: str = "") -> Alignment:
     nics_a, nics_b = a.nics or (), b.nics or ()
     found = _equal(nics_a, nics_b, _pci) if chosen != "id" else _equal(nics_a, nics_b, _id)
     found |= _rest(found, nics_a, nics_b, _device)
-    return Alignment(chosen, mapping | found)
+    mapping |= found
+    return Alignment(chosen, mapping | _same_homes(a, b, mapping))
 
 
 def by_shape(a: NodeTopology, b: NodeTopology) -> dict[str, str]:
@@ -64,6 +66,32 @@ def _common(a: NodeTopology, b: NodeTopology) -> str:
     if all(slots) and len(slots[0] & slots[1]) > _SLOTS * min(map(len, slots)):
         return "pci"
     return "shape"
+
+
+def _same_homes(a: NodeTopology, b: NodeTopology, mapping: dict[str, str]) -> dict[str, str]:
+    """By their numbers. Where the nodes have other numbers, as after a change of NPS or SNC: where the devices went."""
+    homes, others = _homes(a), _homes(b)
+    if homes == others:
+        return {id: id for id in homes}
+    votes: dict[str, Counter[str]] = {}
+    theirs: tuple[Gpu | Nic, ...] = (*b.gpus, *(b.nics or ()))
+    there = {device.id: device for device in theirs}
+    ours: tuple[Gpu | Nic, ...] = (*a.gpus, *(a.nics or ()))
+    for device in ours:
+        other = there.get(mapping.get(device.id, ""))
+        for home in _near(device):
+            votes.setdefault(home, Counter()).update(_near(other) if other is not None else ())
+    found: dict[str, str] = {}
+    for home in sorted(votes, key=lambda id: -sum(votes[id].values())):
+        free = [one for one, _ in votes[home].most_common() if one[:3] == home[:3] and one not in found.values()]
+        best = free[0] if free else ""
+        found |= {home: best} if best else {}
+    rest = {id: id for id in homes & others if id not in found and id not in found.values()}
+    return found | rest
+
+
+def _near(device: Gpu | Nic) -> tuple[str, ...]:
+    return (*(f"NUMA{number}" for number in device.numa_nodes or ()), *(device.packages or ()))
 
 
 def _homes(node: NodeTopology) -> set[str]:

@@ -1,6 +1,7 @@
 """What was found before, so that only what is new is reported.
 
-    >>> before = {"nodes": [{"name": "a17.txt", "mismatches": [{"field": "nics.count", "found": "9", "code": "GT601"}]}]}
+    >>> said = {"field": "nics.count", "found": "9", "code": "GT601"}
+    >>> before = {"nodes": [{"name": "a17.txt", "mismatches": [said]}]}
     >>> one = Checked("a17.txt", None, FAIL, (Mismatch("nics.count", (), "10", "9"),))
     >>> without_known(one, known(before)).status, without_known(one, known({"nodes": []})).status
     ('pass', 'fail')

@@ -117,9 +117,9 @@ class _Comparison:
             said = getattr(one, field, None), getattr(other, field, None)
             if None not in said and said[0] != said[1]:
                 self.found.append(Difference(f"{place}.{field}", (one.id,), *said))
-        if self.by in _IDENTITY and isinstance(one, Nic) and isinstance(other, Nic):
-            if one.device and other.device and one.device != other.device:
-                self.found.append(Difference(f"{place}.device", (one.id,), one.device, other.device))
+        names = [each.device if isinstance(each, Nic) else None for each in (one, other)]
+        if self.by in _IDENTITY and all(names) and names[0] != names[1]:
+            self.found.append(Difference(f"{place}.device", (one.id,), *names))
 
     def _home(self, place: str, one: Gpu | Nic, other: Gpu | Nic) -> None:
         """NUMA node, else package, in the numbers of the other node."""

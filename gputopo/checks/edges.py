@@ -6,7 +6,7 @@ in). Two labels agree where every part that both know agrees; sets of levels agr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gputopo.checks import facets
@@ -97,7 +97,7 @@ def _vertices(node: NodeTopology) -> tuple[Vertex, ...]:
 
 
 def _join(
-    labels: dict[tuple[int, int], Label], place: Mapping[str, int], id: str, homes: list[tuple[str, object]],
+    labels: dict[tuple[int, int], Label], place: Mapping[str, int], id: str, homes: Sequence[tuple[str, object]],
     near: tuple[object, ...] | None,
 ) -> None:  # fmt: skip
     """What is known of a device and every NUMA node (or package): in, or not."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from gputopo.checks.edges import NOTHING, Label, Outlined, disagreement
 from gputopo.checks.facets import unlike
 
-_WORK = 4_000_000  # steps of growing; beyond it fewer first pairs are tried
+_WORK = 4_000_000  # looks at a pair, some seconds; beyond it fewer first pairs are tried, and nothing is exchanged
 _OWN = 4  # what is known of a device itself weighs more than one of its pairs
 _ROUNDS = 20
 
@@ -33,6 +33,7 @@ class _Matcher:
     def __init__(self, left: Outlined, right: Outlined) -> None:
         self.left, self.right = left, right
         self.known: dict[tuple[Label, Label], int] = {}
+        self.work = 0
         a, b = left.vertices, right.vertices
         self.mates = [[j for j, other in enumerate(b) if other.kind == one.kind] for one in a]
         self.own = {
@@ -49,7 +50,11 @@ class _Matcher:
 
     def best(self) -> Matched:
         starts = self._starts()
-        found = [self._improved(self._grown(start)) for start in starts]
+        found: list[dict[int, int]] = []
+        for start in starts:
+            if found and (self.work > _WORK or not self._cost(found[-1])):
+                break
+            found.append(self._improved(self._grown(start)))
         mapping = min(found, key=self._cost)
         ids = {self.left.vertices[i].id: self.right.vertices[j].id for i, j in mapping.items()}
         return Matched(ids, self._cost(mapping))
@@ -106,14 +111,16 @@ class _Matcher:
         for _ in range(_ROUNDS):
             better = False
             free = set(range(len(self.right.vertices))) - set(mapping.values())
-            for i in list(mapping):
+            for i in [one for one in mapping if self._at(mapping, one, mapping[one])]:
+                if self.work > _WORK:
+                    return mapping
                 for j in [one for one in self.mates[i] if one in free]:
                     if self._at(mapping, i, j) < self._at(mapping, i, mapping[i]):
                         free.add(mapping[i])
                         free.discard(j)
                         mapping[i] = j
                         better = True
-                for other in [one for one in mapping if one > i and mapping[one] in self.mates[i]]:
+                for other in [one for one in mapping if one != i and mapping[one] in self.mates[i]]:
                     better |= self._exchanged(mapping, i, other)
             if not better:
                 break
@@ -131,6 +138,7 @@ class _Matcher:
 
     def _at(self, mapping: dict[int, int], i: int, j: int) -> int:
         """What contradicts if `i` is `j` and the others are what they are."""
+        self.work += len(mapping)
         row_i, row_j = self.rows_left[i], self.rows_right[j]
         return self.own[i, j] + sum(
             self._apart(row_i.get(a, NOTHING), row_j.get(b, NOTHING)) for a, b in mapping.items() if a != i

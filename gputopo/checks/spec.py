@@ -121,7 +121,8 @@ def _shares(value: Mapping[str, Any], takes: str, path: Path) -> Iterator[tuple[
         raise WrongSpec(f"{_dotted(path)} takes {takes}", path)
     for key, count in value.items():
         if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= 1_000_000:
-            raise WrongSpec(f"{_dotted(path)}: how many have {key[:40]}? A whole number, not {_shown(count)}", (*path, key))
+            what = f"how many have {key[:40]}? A whole number, not {_shown(count)}"
+            raise WrongSpec(f"{_dotted(path)}: {what}", (*path, key))
         yield _option(_as_number(key) if takes in (WHOLE, NUMBER) else key, takes, (*path, key)), count
 
 
@@ -168,7 +169,8 @@ def _findings(said: Mapping[str, Any]) -> tuple[str | None, tuple[str, ...]]:
             raise WrongSpec(_no_key("findings", key, ("failOn", "allow")), ("findings", key), key=True)
     fail_on, allow = said.get("failOn"), said.get("allow", [])
     if fail_on is not None and fail_on not in _SEVERITIES:
-        raise WrongSpec(f"findings.failOn takes {', '.join(_SEVERITIES)}, not {_shown(fail_on)}", ("findings", "failOn"))
+        what = f"findings.failOn takes {', '.join(_SEVERITIES)}, not {_shown(fail_on)}"
+        raise WrongSpec(what, ("findings", "failOn"))
     if not isinstance(allow, list) or not all(isinstance(one, str) for one in allow) or len(allow) > _MOST:
         raise WrongSpec("findings.allow takes a list of codes: [GT031, GT113]", ("findings", "allow"))
     return fail_on, tuple(allow)

@@ -38,7 +38,7 @@ CODES = {
     "gpus.fabricState": "GT130",
 }  # fmt: skip
 SETTLED_BY = {
-    "gpus.name": "nvidia-smi -L", "gpus.nvlinks": "nvidia-smi nvlink -s", "gpus.nvlinksVia": "nvidia-smi nvlink -R",
+    "gpus.name": "nvidia-smi -q -x", "gpus.nvlinks": "nvidia-smi nvlink -s", "gpus.nvlinksVia": "nvidia-smi nvlink -R",
     "gpus.pcieWidth": "nvidia-smi -q -x", "gpus.pcieGeneration": "nvidia-smi -q -x",
     "gpus.nearestNics": "nvidia-smi topo -m", "gpus.fabricState": "nvidia-smi -q -x",
     "gpus.count": "nvidia-smi -L", "nics.count": "nvidia-smi topo -m", "nics.rateGbps": "gputopo collect",
@@ -67,7 +67,8 @@ def values(node: NodeTopology, key: str) -> list[Has]:
     field = FIELDS[key]
     read = _READ[key]
     found = [Has(f"{section}[{at}].{field}", (one.id,), read(node, one)) for at, one in enumerate(devices)]
-    return found if devices or (section == "nics" and node.nics is not None) else [Has(f"{section}[].{field}", (), None)]
+    nothing_said = not devices and (section == "gpus" or node.nics is None)
+    return [Has(f"{section}[].{field}", (), None)] if nothing_said else found
 
 
 def _count(node: NodeTopology, section: str) -> Has:

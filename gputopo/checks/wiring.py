@@ -1,7 +1,7 @@
 """How a good node is wired, as text in a specification, and what of it another node has otherwise.
 
     wiring:
-      places:                       # what is near which NUMA node, in which socket; a device that is not named is unknown
+      places:                       # near which NUMA node, in which socket; who is not named is unknown
         NUMA0 PKG0: GPU0 GPU1 NIC0
         NUMA1 PKG1: GPU2 GPU3
       matrix:                       # a row a device: NVLinks, PCIe level underneath, `?` where it is not known
@@ -62,7 +62,8 @@ def written(node: NodeTopology) -> dict[str, Any]:
     for at, id in enumerate(ids):
         rows.append(" ".join([names[id], *(cells.get(frozenset((id, other)), "?") for other in ids[:at]), "X"]))
     homes: dict[str, list[str]] = {}
-    for device in (*node.gpus, *(node.nics or ())):
+    devices: tuple[Gpu | Nic, ...] = (*node.gpus, *(node.nics or ()))
+    for device in devices:
         numa = [f"NUMA{number}" for number in device.numa_nodes or ()]
         home = " ".join([*numa, *(device.packages or ())])
         if home:

@@ -25,7 +25,7 @@ from gputopo.checks.spec import KEYS
 from gputopo.checks.values import NONE, values
 from gputopo.checks.wiring import written
 from gputopo.rules.finding import Finding
-from gputopo.topology.node import NodeTopology
+from gputopo.topology.node import Gpu, Nic, NodeTopology
 
 _HEAD = """\
 # What a node must have to pass `gputopo check --spec FILE`, written from a good one by --write-spec.
@@ -63,7 +63,7 @@ def write_spec(
     if node.gpus:
         lines += [*_WIRING.splitlines(), "wiring:", *_wiring(written(node))]
     if exact:
-        devices = [*node.gpus, *(node.nics or ())]
+        devices: tuple[Gpu | Nic, ...] = (*node.gpus, *(node.nics or ()))
         addresses = [f"  {_text(one.id)}: {_text(one.pci)}" for one in devices if one.pci]
         lines += ["identity:", *addresses] if addresses else []
     return _HEAD + "\n".join(lines) + "\n"
@@ -113,4 +113,4 @@ def _wiring(wiring: dict[str, Any]) -> Iterator[str]:
         yield "  places:"
         yield from (f"    {home}: {_text(members)}" for home, members in wiring["places"].items())
     yield "  matrix:"
-    yield from (f"    - {_text(row)}" if "?" not in row and "|" not in row else f'    - "{row}"' for row in wiring["matrix"])
+    yield from (f"    - {_text(row)}" for row in wiring["matrix"])

@@ -229,11 +229,11 @@ def _write_spec(found: Sequence[Read | Failed], exact: bool, spec_file: str | No
     for one in found:
         if isinstance(one, Failed):
             raise one.error
-    if len(found) != 1:
-        raise GputopoError(f"{len(found)} nodes: a specification is written from one")
-    [one] = found
-    inspection = one.inspection
-    output.write(write_spec(inspection.node, inspection.findings, exact, one.kubelet), output_file)
+    nodes = [one for one in found if not isinstance(one, Failed)]
+    if len(nodes) != 1:
+        raise GputopoError(f"{len(nodes)} nodes: a specification is written from one")
+    inspection = nodes[0].inspection
+    output.write(write_spec(inspection.node, inspection.findings, exact, nodes[0].kubelet), output_file)
     return 0
 
 

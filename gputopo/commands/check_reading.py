@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from gputopo.checks.result import Mismatch
     from gputopo.evidence.piece import Piece
     from gputopo.inspection import Inspection
-    from gputopo.topology.node import NodeTopology
+    from gputopo.records import GpuRecord, NicRecord
+    from gputopo.topology.node import Gpu, Nic, NodeTopology
 
 _LOOKED_AT = 64 << 20  # bytes of a text that may be a manifest
 _LINED = ("pairs", "nearestNics", "numaNodes", "nvlinks", "packages")  # what a row of a matrix says
@@ -141,8 +142,10 @@ def _with_kubelet(
         return found
     nodes = [one for one in found if isinstance(one, Read)]
     if len(configs) > 1 or len(nodes) != 1:
+        from gputopo.rules.wording import counted
+
         names = ", ".join(dict.fromkeys(name for name, _ in configs))
-        what = "two configurations of kubelets" if len(configs) > 1 else f"a kubelet's configuration and {len(nodes)} nodes"
+        what = f"{counted(len(configs), 'configuration')} of kubelets and {counted(len(nodes), 'node')}"
         raise GputopoError(f"{what}: whose is it?", names, "give one node and its kubelet's configuration")
     return [one._replace(kubelet=configs[0][1]) if isinstance(one, Read) else one for one in found]
 
@@ -153,9 +156,10 @@ class Lines:
     def __init__(self, node: NodeTopology, pieces: Sequence[Piece]) -> None:
         self.rows: dict[str, tuple[str, int]] = {}
         self.devices: dict[str, tuple[str, int]] = {}
+        devices: tuple[Gpu | Nic, ...] = (*node.gpus, *(node.nics or ()))
         ids = {
             name: device.id
-            for device in (*node.gpus, *(node.nics or ()))
+            for device in devices
             for name in (*device.aliases, device.pci, getattr(device, "uuid", None), device.id)
             if name
         }
@@ -176,7 +180,8 @@ class Lines:
             for row in records.matrix.rows if records.matrix else ():
                 if row.label in ids and row.line is not None:
                     self.rows.setdefault(ids[row.label], (piece.name, row.line))
-            for device in (*(records.gpus or ()), *(records.nics or ())):
+            devices: tuple[GpuRecord | NicRecord, ...] = (*(records.gpus or ()), *(records.nics or ()))
+            for device in devices:
                 id = next((ids[name] for name in _names(device) if name in ids), None)
                 if id is not None and device.line is not None:
                     self.devices.setdefault(id, (piece.name, device.line))
@@ -192,5 +197,5 @@ class Lines:
         return one
 
 
-def _names(device: Any) -> list[str]:
+def _names(device: GpuRecord | NicRecord) -> list[str]:
     return [device.label, *(key.value for key in device.keys)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gputopo.reports.blocks import Block, Cell, Column, KeyValue, Row, Span, Table, Text, cell
+from gputopo.reports.blocks import Block, Cell, KeyValue, Listed, Listing, Span, Text, cell
 from gputopo.reports.check_lines import first, new
 from gputopo.reports.views.fields import bare, obvious, together
 from gputopo.rules.wording import counted, names
@@ -22,8 +22,7 @@ def blocks(
     nodes = [one for one in report["nodes"] if not quiet or one["status"] != "pass"]
     made: list[Block] = []
     if nodes:
-        rows = tuple(row for node in nodes for row in _rows(node, verbose))
-        made.append(Table("", (), (Column(), Column(), Column(fold=True), Column()), rows, indent=0))
+        made.append(Listing(tuple(row for node in nodes for row in _rows(node, verbose))))
     if not quiet:
         made.append(Text(cell(_sum(report), "strong")))
     if exit_note is not None:
@@ -31,35 +30,48 @@ def blocks(
     return tuple(made)
 
 
-def _rows(node: Document, verbose: bool) -> Iterator[Row]:
+def _rows(node: Document, verbose: bool) -> Iterator[Listed]:
     """The name of the node stands in the first of its lines only."""
     lines = list(_lines(node))
     shown = lines if verbose or len(lines) <= _MOST else lines[: _MOST - 1]
     if len(shown) < len(lines):
-        shown.append((cell(f"and {len(lines) - len(shown)} more (-v)", "dim"), ()))
+        shown.append((cell(f"and {len(lines) - len(shown)} more (-v)", "dim"),))
     head = cell(_name(node)), cell(_WORDS[node["status"]], _ROLES[node["status"]])
-    for text, code in shown or [((), ())]:
-        yield Row((*head, text, code))
+    for parts in shown or [()]:
+        yield Listed(head, parts)
         head = (), ()
 
 
 def _name(node: Document) -> str:
-    name = "stdin" if node["name"] == "-" else node["name"]
+    """The first of its sources, and how many more there are."""
+    name, *more = node["name"].split(" + ")
+    name = ("stdin" if name == "-" else name) + (f" +{len(more)}" if more else "")
     return f"{name} ({node['node']})" if node["node"] and node["node"] not in name else name
 
 
-def _lines(node: Document) -> Iterator[tuple[Cell, Cell]]:
+def _lines(node: Document) -> Iterator[tuple[Cell, ...]]:
     for group in _alike(new(node)):
-        yield _text(group), cell(_code(node, group))
-    for one in node["undecided"]:
+        yield _text(group), _code(node, group)
+    for fields, one in _open(node["undecided"]):
+        mark = (Span("undecided: ", "warning"),) if node["status"] != "undecided" else ()
+        reason = one["reason"] if len(fields) == 1 else one["reason"].replace("is not", "are not", 1)
         settle = f"; add {one['settledBy']}" if one["settledBy"] else ""
-        yield (Span(one["field"], "strong"), Span(f" {one['reason']}{settle}")), ()
+        yield ((*mark, Span(", ".join(fields), "strong"), Span(f" {reason}{settle}")),)
     if node["status"] == "unreadable":
         hint = f" ({node['hint']})" if node["hint"] else ""
-        yield cell(f"{node['reason']}{hint}"), ()
+        yield (cell(f"{node['reason']}{hint}"),)
     known = sum(one["known"] for one in node["mismatches"])
     if known:
-        yield cell(f"{counted(known, 'mismatch')} known before".replace("mismatchs", "mismatches"), "dim"), ()
+        yield (cell(f"known before (--baseline): {known}", "dim"),)
+
+
+def _open(undecided: Sequence[Document]) -> Iterator[tuple[list[str], Document]]:
+    """What the same further evidence would settle is one line."""
+    groups: dict[tuple[str, str], list[Document]] = {}
+    for one in undecided:
+        groups.setdefault((one["reason"], one["settledBy"]), []).append(one)
+    for group in groups.values():
+        yield list(dict.fromkeys(one["field"] for one in group)), group[0]
 
 
 def _alike(found: Sequence[Document]) -> list[list[Document]]:
@@ -82,14 +94,14 @@ def _text(group: Sequence[Document]) -> Cell:
     return Span(f"{field}:", "strong"), Span(f" want {one['want']}, found {one['found']}{who}")
 
 
-def _code(node: Document, group: Sequence[Document]) -> str:
-    """`GT111  line 9`, with the file where the node has several."""
+def _code(node: Document, group: Sequence[Document]) -> Cell:
+    """`GT111 line 9`, with the file where the node has several."""
     one = group[0]
     if one["line"] is None:
-        return str(one["code"])
+        return cell(one["code"], "dim")
     several = first(node) != node["name"]
     where = f"{one['source']}:{one['line']}" if several and one["source"] else f"line {one['line']}"
-    return f"{one['code']}  {where}"
+    return cell(f"{one['code']} {where}", "dim")
 
 
 def _sum(report: Document) -> str:
