@@ -48,7 +48,9 @@ def template(wiring: Mapping[str, Any]) -> NodeTopology:
         gpus=tuple(
             Gpu(id, numa_nodes=numa.get(id), packages=packages.get(id)) for id in ids if id.startswith("GPU")
         ),
-        nics=tuple(Nic(id, numa_nodes=numa.get(id), packages=packages.get(id)) for id in ids if id[:3] != "GPU"),
+        nics=tuple(
+            Nic(id, numa_nodes=numa.get(id), packages=packages.get(id)) for id in ids if not id.startswith("GPU")
+        ) or None,
         pairs=tuple(pairs),
     )  # fmt: skip
 

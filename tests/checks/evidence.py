@@ -52,6 +52,10 @@ def twin(machine: Machine, seed: int = 7) -> Machine:
 
     order = draw.sample(range(len(machine.gpus)), len(machine.gpus))
     number = {old: new for new, old in enumerate(order)}
+
+    def device(id: str) -> str:
+        return f"GPU{number[int(id[3:])]}" if id.startswith("GPU") else id
+
     gpus = [
         machine.gpus[old]._replace(
             number=new, pci=moved(machine.gpus[old].pci), parent=bridge(machine.gpus[old].parent),
@@ -65,7 +69,10 @@ def twin(machine: Machine, seed: int = 7) -> Machine:
         host_bridges=tuple(one._replace(id=bridge(one.id)) for one in machine.host_bridges),
         bridges=tuple(one._replace(pci=moved(one.pci), parent=bridge(one.parent)) for one in machine.bridges),
         nvswitches=tuple(one._replace(pci=moved(one.pci), parent=bridge(one.parent)) for one in machine.nvswitches),
-        nvmes=(),
+        nvmes=(), planted=Planted(
+            tuple((number[gpu], numa) for gpu, numa in machine.planted.numa if gpu in number),
+            tuple((device(a), device(b), level) for a, b, level in machine.planted.letters),
+        ),
     )  # fmt: skip
 
 
