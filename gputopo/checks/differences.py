@@ -61,7 +61,7 @@ class _Comparison:
         self._tables("packages", self.a.packages, self.b.packages, facets.of_package)
         self._tables("numaNodes", self.a.numa_nodes, self.b.numa_nodes, facets.of_numa_node)
         self._distances()
-        self._devices("gpus", self.a.gpus, self.b.gpus, facets.of_gpu)
+        self._devices("gpus", facets.listed_gpus(self.a), facets.listed_gpus(self.b), facets.of_gpu)
         self._devices("nics", self.a.nics, self.b.nics, facets.of_nic)
         self.found += [*_gathered(self._cells())]
         return Compared(tuple(self.found), dict(sorted(self.not_compared.items())), dict(self.missing), self.fields)

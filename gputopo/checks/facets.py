@@ -19,6 +19,7 @@ from gputopo.topology.node import Gpu, Nic, NodeTopology, NumaNode, Package, Pci
 
 Facets = dict[str, Any]  # field of the document → value; None: not known
 _NO_PCIE = Pcie()
+_LISTS_GPUS = ("sysfs-root", "nvml-recording", "hwloc-xml", "nccl-xml", "lspci-tv", "lspci-vvv", "nvidia-smi-q")
 _MEMORY_STEP = 8 << 30  # bytes: kernels and drivers take some of a NUMA node's memory away
 
 
@@ -82,6 +83,19 @@ def of_system(node: NodeTopology) -> Facets:
     widths = [one.pcie.width for one in nvme or () if one.pcie is not None and one.pcie.width is not None]
     said["nvme.pcie.width"] = tuple(sorted(widths)) if nvme and len(widths) == len(nvme) else None
     return said
+
+
+def listed_gpus(node: NodeTopology) -> tuple[Gpu, ...] | None:
+    """The GPUs; None where no source would have named one: `lscpu` of a node says nothing of them.
+
+    >>> from gputopo.topology.node import Source
+    >>> listed_gpus(NodeTopology(sources=(Source("lscpu", "a", "lscpu", "", True),))) is None
+    True
+    """
+    if node.gpus or any(source.format in _LISTS_GPUS for source in node.sources):
+        silent = any(note.attribute == "gpus" for note in node.unknown)
+        return node.gpus if node.gpus or not silent else None
+    return None
 
 
 def unlike(a: Facets, b: Facets) -> list[str]:

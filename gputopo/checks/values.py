@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from gputopo.checks.edges import numa_numbers
+from gputopo.checks.facets import listed_gpus
 from gputopo.topology.node import Gpu, Nic, NodeTopology, Pair
 
 NONE = "none"  # the nearest NIC of a GPU on a node without NICs
@@ -76,7 +77,7 @@ def _count(node: NodeTopology, section: str) -> Has:
     if section == "numaNodes":
         table = node.numa_nodes
         return Has(field, (), None if table is None else sum(one.cpus is None or bool(one.cpus) for one in table))
-    tables = {"gpus": node.gpus, "nics": node.nics, "packages": node.packages, "nvswitches": node.nvswitches,
+    tables = {"gpus": listed_gpus(node), "nics": node.nics, "packages": node.packages, "nvswitches": node.nvswitches,
               "nvme": node.nvme}  # fmt: skip
     found = tables[section]
     return Has(field, (), None if found is None or (section == "gpus" and not _all_gpus(node)) else len(found))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LOOKED_AT = 64 << 20  # bytes of a text that may be a manifest
 _LINED = ("pairs", "nearestNics", "numaNodes", "nvlinks", "packages")  # what a row of a matrix says
-_JOINED = 64  # sources that may be one node together; more are a collection
+_JOINED = 16  # sources that may be one node together; more are a collection
 
 
 class How(NamedTuple):
@@ -83,14 +83,22 @@ def _inspected(pieces: Sequence[Piece], how: How, merge: bool = False) -> list[R
 
 
 def _joined(found: list[Read | Failed], how: How) -> list[Read | Failed]:
-    """Sources of different formats may be one node together, as with `inspect`; of one format they are several."""
+    """Sources of different formats are one node together where they fit, as with `inspect`. With a format that comes
+    twice they are a collection, unless all of them are one node."""
     good = [one for one in found if isinstance(one, Read)]
     formats = [frozenset(source.format for source in one.inspection.node.sources) for one in good]
-    apart = len(set(formats)) < 2 or len(good) > _JOINED
-    if len(good) < 2 or how.each or (apart and not how.merge):
+    if len(good) < 2 or how.each or (not how.merge and (len(set(formats)) < 2 or len(good) > _JOINED)):
         return found
     pieces = tuple(dict.fromkeys(piece for one in good for piece in one.pieces))
-    together = _inspected(pieces, how, merge=how.merge)
+    if how.merge or sum(map(len, formats)) == len(frozenset().union(*formats)):
+        together = _inspected(pieces, how, merge=how.merge)
+    else:
+        try:
+            together = _inspected(pieces, how)
+        except GputopoError:
+            return found
+        if len(together) != 1:
+            return found
     return [*together, *(one for one in found if isinstance(one, Failed))]
 
 
