@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gputopo.checks.expect import Expect, met
+from gputopo.checks.facets import listed_gpus
 from gputopo.checks.result import Mismatch, Open
 from gputopo.checks.values import Has, values
 from gputopo.checks.weigh import weigh
@@ -52,7 +53,9 @@ def weigh_products(node: NodeTopology) -> tuple[list[Mismatch], list[Open]]:
     mismatches: list[Mismatch] = []
     undecided: list[Open] = []
     nameless = [Has("gpus[].name", (gpu.id,), None) for gpu in node.gpus if gpu.name is None]
-    if nameless or not node.gpus:
+    if not node.gpus and listed_gpus(node) is not None:
+        undecided.append(Open("gpus", (), "are none, and nothing is expected of such a node", "--spec FILE"))
+    elif nameless or not node.gpus:
         undecided += weigh("gpus.name", Expect(("*",)), nameless or values(node, "gpus.name"))[1]
     links = {one.subjects[0]: one for one in values(node, "gpus.nvlinks") if one.subjects}
     groups: dict[Product, list[Has]] = {}

@@ -118,6 +118,8 @@ def _run(
 ) -> int:  # fmt: skip
     from gputopo.checks.judge import Ask
 
+    if spec_file == "-" and "-" in sources:
+        raise GputopoError("standard input can be read once", "-")
     spec = _spec(spec_file, how.timeout) if spec_file is not None else None
     before = _baseline(baseline, how.timeout) if baseline is not None else None
     found = _read(sources, roots, how)

@@ -39,7 +39,9 @@ class Read(NamedTuple):
 
     @property
     def name(self) -> str:
-        return " + ".join(dict.fromkeys(source.name for source in self.inspection.node.sources))
+        """Of its sources, in the order they were given."""
+        own = dict.fromkeys(source.name for source in self.inspection.node.sources)
+        return " + ".join(dict.fromkeys(piece.name for piece in self.pieces if piece.name in own)) or " + ".join(own)
 
 
 class Failed(NamedTuple):

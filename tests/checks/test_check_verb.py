@@ -61,9 +61,7 @@ def test_a_specification_of_six_lines_and_one_line_a_node(ask, tmp_path: Path) -
     assert said.code == 1
     assert lines[0] == "a17.txt    pass"
     assert lines[1] == "a18.txt    FAIL        gpus[1].nearestNics: want 1 at PIX, found 2 at PIX   GT120 line 3"
-    assert lines[2] == "                       gpus[2].nearestNics: want 1 at PIX, found 9 at NODE   GT120 line 4" or (
-        "gpus[2].nearestNics: want 1 at PIX, found" in lines[2]
-    )
+    assert lines[2] == "                       gpus[2].nearestNics: want 1 at PIX, found 5 at NODE   GT120 line 4"
     assert "notes.txt  unreadable" in said.out
     assert "gone.txt   unreadable" in said.out
     assert lines[-1] == "4 nodes: 1 pass, 1 fail, 2 unreadable   against spec.yaml"
@@ -149,7 +147,7 @@ def test_a_manifest_is_for_lint(ask) -> None:  # type: ignore[no-untyped-def]
          "wiring.matrix: row 2 has a name of its own, 1 cells and X, not 'GPU1 PIX' (spec.yaml:2:20)"),
         ("kind: Pod\n", "this is a Pod, not a NodeSpec (spec.yaml:1:7)"),
         ("- a\n", "a specification is one mapping: gpus, nics, pairs … (spec.yaml:1)"),
-        ("gpus: [\n", "not YAML: did not find expected node content (spec.yaml:2)"),
+        ("gpus: 1: 2\n", "not YAML: mapping values are not allowed in this context (spec.yaml:1)"),
         ("", "nothing in it (spec.yaml)"),
         ("a: 1\n---\nb: 2\n", "several documents in one specification (spec.yaml)"),
     ],
@@ -158,7 +156,7 @@ def test_a_slip_in_a_specification_is_one_line_with_its_place(ask, spec: str, er
     said = ask("sample:hgx-h100", spec=spec)
     assert said.code == 2
     first, *more = said.err.splitlines()
-    assert first == f"gputopo: error: {error}" or (first.startswith("gputopo: error: not YAML") and "YAML" in error)
+    assert first == f"gputopo: error: {error}"
     assert len(more) <= 1
 
 

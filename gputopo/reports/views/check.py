@@ -45,6 +45,8 @@ def _rows(node: Document, verbose: bool) -> Iterator[Listed]:
 def _name(node: Document) -> str:
     """The first of its sources, and how many more there are."""
     name, *more = node["name"].split(" + ")
+    if name == "/":
+        return node["node"] or "this node"
     name = ("stdin" if name == "-" else name) + (f" +{len(more)}" if more else "")
     return f"{name} ({node['node']})" if node["node"] and node["node"] not in name else name
 
