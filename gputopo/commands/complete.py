@@ -242,6 +242,8 @@ WORDS: dict[str, tuple[str, ...]] = {
 }
 VALUES: dict[str, Callable[[str], Answer]] = {
     "[SOURCE]...": _sources,
+    "A": _sources,
+    "B": _sources,
     "[CODE]": lambda word: Answer(_rules(word)),
     "FORMAT": _formats,
     "CODES": _codes,
