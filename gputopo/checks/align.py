@@ -38,8 +38,9 @@ def align(a: NodeTopology, b: NodeTopology, by: str = "") -> Alignment:
         return Alignment("shape", by_shape(a, b))
     mapping: dict[str, str] = {}
     if chosen == "uuid":
-        mapping |= _equal(a.gpus, b.gpus, _uuid)
-        mapping |= _rest(mapping, a.gpus, b.gpus, _pci)
+        # A card that was replaced is that of its slot; two of one UUID were redacted.
+        for key in (_uuid, _pci, _id):
+            mapping |= _rest(mapping, a.gpus, b.gpus, key)
     else:
         mapping |= _equal(a.gpus, b.gpus, _pci if chosen == "pci" else _id)
     nics_a, nics_b = a.nics or (), b.nics or ()

@@ -16,7 +16,8 @@ from gputopo.checks.align import Alignment
 from gputopo.checks.edges import levels_of
 from gputopo.topology.node import Gpu, Nic, NodeTopology, Pair
 
-_IDENTITY = {"uuid": ("pci",), "pci": ("uuid",)}  # what is told beside, where the other one aligned
+# What tells devices apart is compared of one machine at two times; of two machines it always differs.
+_IDENTITY = {"uuid": ("uuid", "pci"), "pci": ()}
 
 
 class Difference(NamedTuple):

@@ -16,7 +16,7 @@ from gputopo.checks.weigh import weigh
 from gputopo.checks.wiring import template
 from gputopo.rules.finding import SEVERITIES, Finding
 from gputopo.rules.wording import names
-from gputopo.topology.node import NodeTopology
+from gputopo.topology.node import Gpu, Nic, NodeTopology
 
 # What the kubelet does where its configuration is silent.
 _DEFAULTS = {
@@ -72,7 +72,7 @@ def _wiring(node: NodeTopology, ask: Ask) -> tuple[list[Mismatch], list[Open]]:
     wanted = template(spec.wiring)
     alignment = align(wanted, node, "id" if ask.exact else "shape")
     compared = compare(wanted, node, alignment)
-    found = list(_in_words(compared.differences, _Named(wanted, node, alignment.mapping), spec))
+    found = list(_in_words(compared.differences, _Named(node, alignment.mapping), spec))
     told = {key.partition(".")[0] for key in spec.expects if key.endswith(".count")}
     missing = [
         Open(field.replace(".", "[].", 1), (), "is not in this evidence", _SETTLED_BY.get(field, "gputopo collect"))
@@ -85,11 +85,15 @@ def _wiring(node: NodeTopology, ask: Ask) -> tuple[list[Mismatch], list[Open]]:
 class _Named:
     """Ids of the specification → ids and places of the node."""
 
-    def __init__(self, wanted: NodeTopology, node: NodeTopology, mapping: Mapping[str, str]) -> None:
+    def __init__(self, node: NodeTopology, mapping: Mapping[str, str]) -> None:
         self.mapping = mapping
-        self.wanted = {gpu.id: "gpus" for gpu in wanted.gpus} | {nic.id: "nics" for nic in wanted.nics or ()}
         self.places = {gpu.id: f"gpus[{at}]" for at, gpu in enumerate(node.gpus)}
         self.places |= {nic.id: f"nics[{at}]" for at, nic in enumerate(node.nics or ())}
+        devices: tuple[Gpu | Nic, ...] = (*node.gpus, *(node.nics or ()))
+        self.homes = {
+            one.id: {"numaNodes": [f"NUMA{number}" for number in one.numa_nodes or ()], "packages": one.packages or ()}
+            for one in devices
+        }
 
     def id(self, wanted: str) -> str:
         return self.mapping.get(wanted, wanted)
@@ -104,7 +108,8 @@ def _in_words(differences: Iterable[Difference], named: _Named, spec: Spec) -> I
             yield _pairs(one, attribute, named)
         else:
             id = named.id(one.subjects[0])
-            want, found = ([named.id(each) for each in said] for said in (one.a, one.b))
+            want = [named.mapping.get(home, f"{home} of the specification") for home in one.a]
+            found = named.homes[id][attribute]
             yield Mismatch(f"{named.places[id]}.{attribute}", (id,), names(want) or "none", names(found) or "none")
 
 

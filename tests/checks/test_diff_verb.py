@@ -53,6 +53,19 @@ def test_another_node_is_aligned_by_shape(files: Path, capsys: pytest.CaptureFix
     jsonschema.validate(call(capsys, "diff", "monday.json", "other.json", "-o", "json").json, schemas()["Diff"])
 
 
+def test_a_card_that_was_replaced_is_that_of_its_slot(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (files / "monday.json").read_text()
+    (files / "tuesday.json").write_text(text.replace("8000-000000000003", "8000-0000000000ff"))
+    said = call(capsys, "diff", "monday.json", "tuesday.json", "-o", "json")
+    assert said.code == 1
+    [one] = said.json["differences"]
+    assert (one["field"], one["subjects"]) == ("gpus[3].uuid", ["GPU3"])
+    # Two machines have no card in common: their slots tell what is what, and that the UUIDs differ is no news.
+    (files / "tuesday.json").write_text(text.replace("8000-0000000000", "8000-0000000001"))
+    said = call(capsys, "diff", "monday.json", "tuesday.json", "-o", "json")
+    assert (said.code, said.json["alignedBy"]) == (0, "pci")
+
+
 def test_what_one_side_does_not_know_is_no_difference(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = call(capsys, "diff", "topo.txt", "monday.json", "-o", "json")
     assert said.code == 0

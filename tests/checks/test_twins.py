@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -106,6 +107,21 @@ def test_every_sample_passes_its_own_specification_and_so_does_its_shuffled_self
     expects = {key: value for key, value in spec.expects.items() if key != "gpus.nearestNics"}
     assert judge(other, (), None, Ask(spec._replace(expects=expects))) == ((), ())
     assert compare(found.node, other, align(found.node, other)).differences == ()
+
+
+SHARED = Path(os.environ.get("GPUTOPO_SHARED", Path(__file__).resolve().parents[2].parent / "shared"))
+DUMPS = sorted((SHARED / "data" / "topo-dumps").glob("*.txt"))
+
+
+@pytest.mark.skipif(not DUMPS, reason="the recorded dumps (../shared/data/topo-dumps) are not here")
+def test_recorded_dumps_pass_their_own_specification_and_do_not_differ_from_themselves() -> None:
+    """Of every second one; damaged, cut and redacted texts are among them."""
+    for path in DUMPS[::2]:
+        for found in inspect(open_sources([str(path)])):
+            node = found.node
+            assert judge(node, found.findings, None, Ask(spec_of(found))) == ((), ()), path.name
+            assert compare(node, node, align(node, node)).differences == (), path.name
+            assert compare(node, node, align(node, node, "shape")).differences == (), path.name
 
 
 def test_a_topo_m_that_cannot_tell_is_undecided(
