@@ -39,10 +39,6 @@ NodeName = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option("--node", metavar="NAME", help="What is on this node of a cluster only."),
 ]
-Watch = Annotated[bool, typer.Option("-w", "--watch", help="Then print what changes, until interrupted.")]
-Interval = Annotated[
-    float, typer.Option("--interval", metavar="SECONDS", help="-w: how often to ask.", show_default=True)
-]
 MOST_BYTES = 256 << 20  # of one text: a list of every pod of a large cluster
 Audited = Sequence["tuple[Audit, tuple[Finding, ...]]"]
 
@@ -59,8 +55,8 @@ def command(
     all_namespaces: options.AllNamespaces = False,
     selector: options.Selector = None,
     node: NodeName = None,
-    watch: Watch = False,
-    interval: Interval = 5.0,
+    watch: options.Watch = False,
+    interval: options.Interval = 5.0,
     form: Format = "text",
     output_file: options.OutputFile = None,
     color: options.Color = "auto",
@@ -86,7 +82,10 @@ def command(
     of_pods = _selection(namespace, all_namespaces, selector)
     cluster = _cluster(kube, context, kubeconfig, namespace, node)
     if watch:
-        _check_watch(sources, cluster, form, output_file, interval)
+        options.checked_interval(interval)
+        options.checked_watch(form, output_file)
+        if sources and cluster is None:
+            raise GputopoError("-w is for what changes: the live node, or a cluster with --kube", "-w", "leave -w out")
 
     def ask(quiet: bool) -> Audited:
         if cluster is not None:
@@ -111,20 +110,6 @@ def command(
     note = f"{int(fails)} (--fail-on {fail_on})" if output.on_terminal(output_file) and not quiet else None
     output.write(_text(audited, form, output_file, color, verbose, quiet, note, fail_on), output_file)
     return int(fails)
-
-
-def _check_watch(
-    sources: Sequence[str] | None, cluster: Asked | None, form: str, output_file: str | None, interval: float
-) -> None:  # fmt: skip
-    from gputopo.commands.pods_watch import FORMS, checked_interval
-
-    checked_interval(interval)
-    if sources and cluster is None:
-        raise GputopoError("-w is for what changes: the live node, or a cluster with --kube", "-w", "leave -w out")
-    if form not in FORMS:
-        raise GputopoError(f"-w prints {' or '.join(FORMS)}, not {form}", "-o", "-o json: a JSON document a line")
-    if output_file is not None:
-        raise GputopoError("-w and --output-file exclude each other", "-w", "gputopo pods -w >> FILE")
 
 
 def _watch(

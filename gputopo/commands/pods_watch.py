@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     from gputopo.rules.pods.audit import Audit
 
 Audited = Sequence["tuple[Audit, tuple[Finding, ...]]"]
-FORMS = ("text", "json")
-
-
-def checked_interval(seconds: float) -> float:
-    if not 0.1 <= seconds <= 86400:
-        raise GputopoError(f"--interval takes seconds between 0.1 and 86400, not {seconds:g}")
-    return seconds
 
 
 def watch(
