@@ -72,6 +72,7 @@ THIRD_PARTY = {
     "kubernetes": {"evidence"},
     "urllib3": {"evidence"},
     "grpc_tools": {"protos"},
+    "prometheus_client": {"commands"},
     "google.protobuf": {"parsers", "protos"},
 }
 
