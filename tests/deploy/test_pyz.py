@@ -161,7 +161,8 @@ def test_metrics_need_nothing_more(answers: dict[str, Done]) -> None:
 def test_without_grpcio_it_says_so_in_one_line_and_reads_the_kubelet_s_files(answers: dict[str, Done]) -> None:
     live = answers["live"]
     assert [line for line in live.errors.splitlines() if "grpc" in line] == [
-        "gputopo: grpcio cannot be imported (ModuleNotFoundError: No module named 'grpc'); its files are read without it"
+        "gputopo: grpcio cannot be imported (ModuleNotFoundError: No module named 'grpc'); "
+        "its files are read without it"
     ]
     assert '"podUID": "pod-a"' in live.output
 
