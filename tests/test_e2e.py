@@ -125,6 +125,6 @@ def test_what_deploy_ships_is_complete_before_it_is_applied() -> None:
 def test_what_pod_security_minds_is_read_from_its_message() -> None:
     said = (
         'pods "a" is forbidden: violates PodSecurity "restricted:latest": restricted volume types (volumes "sys", '
-        '"proc" use restricted volume type "hostPath"), runAsNonRoot != true (pod must not set x=false), runAsUser=0 (pod)'
+        '"proc" use restricted volume type "hostPath"), runAsNonRoot != true (pod must not set x), runAsUser=0 (pod)'
     )
     assert deploy.violations(said) == {"restricted volume types", "runAsNonRoot != true", "runAsUser=0"}

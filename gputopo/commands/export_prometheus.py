@@ -60,12 +60,12 @@ def saved(ask: Ask, sources: Sequence[str], as_format: str | None, merge: bool) 
 
 
 def _with_pods(ask: Ask, sources: Sequence[str]) -> tuple[Metric, ...]:
-    from gputopo.commands.pods import _pieces
+    from gputopo.commands.pods import pieces
     from gputopo.inspection import Inspection
     from gputopo.inspection_pods import audits
     from gputopo.rules.run import run
 
-    found = audits(_pieces(sources, ask.timeout, ask.quiet), ask.assume)
+    found = audits(pieces(sources, ask.timeout, ask.quiet), ask.assume)
     _check_one([one.node.name or one.held.name for one in found])
     node = found[0].node
     return (*_of(ask, Inspection(node, *run(node))), *_placed(found[0]))

@@ -33,7 +33,7 @@ def metrics(audits: Sequence[Document]) -> tuple[Metric, ...]:
 
 def totals(audit: Document) -> tuple[Metric, ...]:
     """Of one node; what is undecided of a container is counted in `gputopo_containers_undecided`."""
-    holding = [one for one in audit["containers"] if any(device["gpu"] for device in one["devices"])]
+    holding = [one for one in audit["containers"] if one["devices"] and _holds_gpus(one)]
     crossing = [one["crossPackage"] if one["crossPackage"] is not None else one["crossNuma"] for one in holding]
     findings = Counter((one["rule"], one["severity"]) for one in audit["findings"])
     return (
@@ -50,6 +50,11 @@ def totals(audit: Document) -> tuple[Metric, ...]:
             Sample({"rule": rule, "severity": severity}, count)
             for (rule, severity), count in sorted(findings.items()))),
     )  # fmt: skip
+
+
+def _holds_gpus(container: Document) -> bool:
+    """Also where no source resolves its ids to GPUs: `gpus` is null then."""
+    return container["gpus"] is None or any(device["gpu"] for device in container["devices"])
 
 
 def _one(name: str, help: str, value: float | None) -> Metric:

@@ -123,6 +123,19 @@ def test_pods_are_numbers_without_names(evidence: Any, capsys: pytest.CaptureFix
     assert problems(text) == []
 
 
+def test_live_the_kubelet_below_the_root_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As in the DaemonSet, with --root=/host: no socket answers here, its checkpoint does; no GPU resolves the ids."""
+    for folder in ("sys/devices/system/node/node0", "var/lib/kubelet/device-plugins"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "sys/devices/system/node/node0/cpulist").write_text("0-7\n")
+    (tmp_path / "var/lib/kubelet/device-plugins/kubelet_internal_checkpoint").write_text(checkpoint({"a": [0, 2]}))
+    found = values(text_of(capsys, "--pods", "--root", str(tmp_path)))
+    assert found["gputopo_pods_known"] == {(): 1}
+    assert found["gputopo_containers_holding_gpus"] == {(): 1}
+    assert found["gputopo_containers_cross_numa"] == {(): 1}  # by the checkpoint's own NUMA nodes
+    assert found["gputopo_containers_cross_socket"] == {(): 0}
+
+
 def audit(pods: int, gpus: int) -> dict[str, Any]:
     """The document of a node with that many pods, of which each GPU is held by one."""
     containers = [
