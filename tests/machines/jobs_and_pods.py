@@ -75,6 +75,6 @@ which no socket had four left.
 
 Written, not captured. The formats are the kubelet's: List has pods by name and leaves out zeros (NUMA node 0 is `{}`),
 the checkpoint has them by UID. {1,2,3,5} is one of the two sets that the device plugin can give then
-(`gputopo allocate device-plugin sample:pcie-2s-8gpu -c 4 --in-use 0,4`). UIDs are made up. The checkpoint's checksum is 0:
-only the kubelet can make it, and no other reader looks at it.
+(`gputopo allocate device-plugin sample:pcie-2s-8gpu -c 4 --in-use 0,4`). UIDs are made up. The checkpoint has 0 for its
+checksum: only the kubelet can make it, and no other reader looks at it.
 """
