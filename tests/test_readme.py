@@ -69,6 +69,12 @@ def test_its_links_lead_somewhere(page: Path) -> None:
             assert anchor[1:] in {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}, anchor
 
 
+def test_the_index_names_every_page() -> None:
+    index = ROOT / "docs" / "README.md"
+    linked = {(index.parent / path).resolve() for path, _ in LINK.findall(index.read_text(encoding="utf-8"))}
+    assert set(pages()) - {index} <= linked
+
+
 def test_live_commands_of_the_readme_work(tmp_path: Path) -> None:
     """This machine stands in for a reader's, whatever it is."""
     lines = [one.line for one in shown(README) if ("gputopo",) in one.programs or "gputopo collect -o" in one.line]

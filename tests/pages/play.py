@@ -83,7 +83,7 @@ def called(arguments: Sequence[str], stdin: str = "topo.txt") -> Ran:
             code = run(arguments)
         finally:
             sys.stdin = kept
-    out, err = (stream.buffer.getvalue().decode() for stream in streams)  # type: ignore[attr-defined]
+    out, err = (stream.buffer.getvalue().decode() for stream in streams)
     return Ran(code, out, err)
 
 
