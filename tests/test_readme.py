@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from gputopo.rules.codes import MODULES
 from tests.pages import play
 from tests.pages.read import OUTPUT, README, ROOT, pages, shell, shown
 
@@ -67,6 +69,24 @@ def test_its_links_lead_somewhere(page: Path) -> None:
         if anchor and target.suffix == ".md":
             heads = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
             assert anchor[1:] in {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}, anchor
+
+
+@pytest.mark.parametrize("page", pages(), ids=name)
+def test_the_rules_it_names_exist(page: Path) -> None:
+    assert set(re.findall(r"\bGT\d{3}\b", page.read_text(encoding="utf-8"))) <= set(MODULES)
+
+
+@pytest.mark.parametrize(("page", "schema"), [("pods", "PodAudit"), ("diagnose", "Diagnosis")])
+def test_the_json_fields_it_names_exist(page: str, schema: str) -> None:
+    """The first column of the table below `## JSON`."""
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    table = text.partition("\n## JSON\n")[2].partition("\n## ")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    named = {word for cell in cells for word in re.findall(r"\w+", cell)}
+    written = json.loads((ROOT / "docs" / "schema" / f"{schema}.json").read_text(encoding="utf-8"))
+    known = {*written["properties"], *(key for one in written["$defs"].values() for key in one.get("properties", ()))}
+    assert len(named) > 10
+    assert named <= known
 
 
 def test_the_index_names_every_page() -> None:

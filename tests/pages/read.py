@@ -32,8 +32,9 @@ class Shown(NamedTuple):
 
 
 def pages() -> tuple[Path, ...]:
-    own = (README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", ROOT / "samples" / "README.md")
-    return (*own, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "guides").glob("*.md")))
+    own = (README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md")
+    beside = (ROOT / folder / "README.md" for folder in ("samples", "conformance", "e2e"))
+    return (*own, *beside, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "guides").glob("*.md")))
 
 
 def shell(page: Path) -> str:
@@ -86,9 +87,9 @@ def command_of(command: str) -> Shown:
 
 
 def _plain(words: list[str]) -> list[str]:
-    """`.venv/bin/gputopo` and `kubectl gputopo` are gputopo; `2>/dev/null`, `sudo` and VAR=VALUE are left out."""
+    """`.venv/bin/gputopo` and `kubectl gputopo` are gputopo; `sudo` and VAR=VALUE in front are left out."""
     while words and (re.fullmatch(r"[A-Z_]+=.*", words[0]) or words[0] == "sudo"):
         words = words[1:]
     if words[:2] == ["kubectl", "gputopo"]:
         return ["gputopo", *words[2:]]
-    return ["gputopo", *words[1:]] if words and words[0].endswith("/gputopo") else words
+    return [words[0].removeprefix(".venv/bin/"), *words[1:]] if words else words
