@@ -9,7 +9,7 @@ STAMP = $(VENV)/.ready
 SHARED = ../shared
 SAMPLE = sample:hgx-h100
 
-.PHONY: inspect samples test lint replay check full bench conformance e2e fuzz pyz clean
+.PHONY: inspect samples test lint replay check full bench fleet conformance e2e fuzz pyz clean
 
 inspect: $(STAMP)
 	@$(BIN)/gputopo inspect $(SAMPLE)
@@ -67,12 +67,16 @@ replay: $(STAMP)
 
 check: lint test replay
 
-full: check conformance e2e bench
+full: check conformance e2e bench fleet
 
 bench: $(STAMP)
 	@$(BIN)/python bench/startup.py
 	@$(BIN)/python bench/allocate.py
 	@$(BIN)/python bench/bandwidth.py
+
+# 1,000 and 10,000 bundles with seven planted faults: speed, memory, growth, and that all seven are named.
+fleet: $(STAMP)
+	@$(BIN)/python bench/fleet.py
 
 # The real code as referee: needs Go, fetches its modules. COUNT questions a mechanism, SEED to draw them again.
 conformance: $(STAMP)

@@ -32,6 +32,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "check": ("gputopo.commands.check", "Has the node the shape it should have."),
     "diff": ("gputopo.commands.diff", "What differs between two nodes, or two times of one."),
     "export": ("gputopo.commands.export", "What is known of this node as another system's configuration."),
+    "fleet": ("gputopo.commands.fleet", "Many nodes: which are wired differently, which pods are badly placed."),
     "collect": ("gputopo.commands.collect", "One bundle of evidence, redacted, to be read elsewhere."),
     "explain": ("gputopo.commands.explain", "A rule, or all rules."),
     "formats": ("gputopo.commands.formats", "What can be read, and what each format can tell."),

@@ -32,7 +32,7 @@ MAY: dict[str, set[str]] = {
     "export": WORDS | {"topology", "allocate"},
     "rules": WORDS
     | {"records", "holdings", "nccl_records", "job_records", "topology", "cel", "allocate", "pods", "jobs", "nccl"},
-    "fleet": WORDS | {"records", "topology", "allocate", "rules"},
+    "fleet": WORDS | {"records", "holdings", "topology", "allocate", "pods", "rules"},
     "checks": WORDS | {"records", "topology", "allocate", "rules", "fleet"},
     "documents": WORDS
     | {"records", "holdings", "topology", "allocate", "pods", "jobs", "rules", "fleet", "checks"},
@@ -73,6 +73,10 @@ THIRD_PARTY = {
     "urllib3": {"evidence"},
     "grpc_tools": {"protos"},
     "prometheus_client": {"commands"},
+    "distributed": {"fleet"},
+    "dask": {"fleet"},
+    "fsspec": {"evidence"},
+    "pyarrow": {"reports"},
     "google.protobuf": {"parsers", "protos"},
 }
 

@@ -42,14 +42,16 @@ def found(
     paths: Sequence[str], common: Reading, how: How, progress: Progress, wanted: Wanted
 ) -> Iterator[Saved | Unreadable]:
     """`wanted`: the nodes that a source without a topology speaks of all the same."""
-    from gputopo.evidence.fleet import Failed, Ways, plan
+    from gputopo.evidence.fleet import Failed, Ways, units
+    from gputopo.evidence.fleet_plan import plan
     from gputopo.parsers.recognise import why_unreadable
 
     warnings: list[str] = []
-    every = plan(paths, Ways(how.timeout, warnings.append, why_unreadable))
+    ways = Ways(how.timeout, warnings.append, why_unreadable)
+    every = plan(paths)
     progress.total = len(every)
     for later in every:
-        for number, one in enumerate(later()):
+        for number, one in enumerate(units(later, ways)):
             progress.step()
             if number:
                 progress.total = None  # an archive: how many are in it shows at its end
@@ -57,10 +59,10 @@ def found(
                 yield failed(one.name, one.error)
             else:
                 yield from _of_unit(one, common, how, wanted)
-            yield from _skipped(warnings)
+            yield from skipped(warnings)
 
 
-def _skipped(warnings: list[str]) -> Iterator[Unreadable]:
+def skipped(warnings: list[str]) -> Iterator[Unreadable]:
     """Members of a unit that were left out. Notes on what was read all the same are no matter here."""
     for text in warnings:
         what, skipped, rest = text.partition("skipped ")
@@ -104,33 +106,33 @@ def _of_pieces(
     from gputopo.commands.allocate_sources import Sorted, sort_out
     from gputopo.evidence.fleet import of_kubelet
 
-    place = _place(name, pieces)
+    place = place_of(name, pieces)
     try:
         every = (*pieces, *of_kubelet(pieces))
         beside = sort_out(every) if how.as_format is None else Sorted(tuple(pieces))
-        nodes, lost = _nodes(beside.node, how)
+        nodes, lost = nodes_of(beside.node, how)
         if not nodes and (names := wanted(beside)):
             reading = _reading(common, None, beside)
             return [*(Saved(place, None, reading, name or None) for name in names), *lost]
         if not any(node.gpus for node in nodes):
-            return lost or [Unreadable(place, _nothing(beside))]
+            return lost or [Unreadable(place, nothing(beside))]
         if len(nodes) > 1 and beside.states:
             return [Unreadable(place, _TABLES), *lost]
         saved = [
-            Saved(_numbered(place, node, nodes), node, _reading(common, node, beside)) for node in nodes if node.gpus
+            Saved(numbered(place, node, nodes), node, _reading(common, node, beside)) for node in nodes if node.gpus
         ]
         return [*saved, *lost]
     except Exception as error:
         return [failed(place, error)]
 
 
-def _nothing(beside: Sorted) -> str:
+def nothing(beside: Sorted) -> str:
     if beside.node:
         return _NO_GPUS
     return "no node in it: configurations, state or objects only" if any(beside[1:]) else _NO_GPUS
 
 
-def _nodes(pieces: Sequence[Piece], how: How) -> tuple[tuple[NodeTopology, ...], list[Saved | Unreadable]]:
+def nodes_of(pieces: Sequence[Piece], how: How) -> tuple[tuple[NodeTopology, ...], list[Saved | Unreadable]]:
     """Of all together; where that fails, without the pieces that cannot be read alone."""
     from gputopo.inspection import nodes
 
@@ -148,7 +150,7 @@ def _nodes(pieces: Sequence[Piece], how: How) -> tuple[tuple[NodeTopology, ...],
             nodes([piece], as_format=how.as_format, assume=how.assume)
             good.append(piece)
         except GputopoError as error:
-            lost.append(Unreadable(_place(piece.name, [piece]), _shorter(piece, error, how)))
+            lost.append(Unreadable(place_of(piece.name, [piece]), _shorter(piece, error, how)))
     if not good or not lost:
         return nodes(pieces, as_format=how.as_format, assume=how.assume), []  # it is their sum that does not fit
     return nodes(good, as_format=how.as_format, assume=how.assume), lost
@@ -163,8 +165,10 @@ def _shorter(piece: Piece, error: GputopoError, how: How) -> str:
     return why_unreadable(piece.data.decode("utf-8", "replace")) or error.what
 
 
-def _place(name: str, pieces: Sequence[Piece]) -> str:
+def place_of(name: str, pieces: Sequence[Piece]) -> str:
     """Where in a unit: a member's path, where the pieces are of one."""
+    if len({piece.name for piece in pieces}) == 1 and pieces[0].tree is not None:
+        name = pieces[0].name
     places = {piece.where for piece in pieces if piece.where and piece.name == name}
     if len(pieces) == 1 and len(places) == 1:
         return f"{name}: {places.pop()}"
@@ -172,7 +176,7 @@ def _place(name: str, pieces: Sequence[Piece]) -> str:
     return f"{name}: {folders.pop()}" if len(folders) == 1 and folders != {""} else name
 
 
-def _numbered(place: str, node: NodeTopology, nodes: Sequence[NodeTopology]) -> str:
+def numbered(place: str, node: NodeTopology, nodes: Sequence[NodeTopology]) -> str:
     """Of several nodes in one text, which: by the line where it begins."""
     if len(nodes) == 1 or not node.sources:
         return place
@@ -196,4 +200,4 @@ def _reading(common: Reading, node: NodeTopology | None, beside: Sorted) -> Read
     return common._replace(nodes=(node,) if node is not None else (), beside=merged, objects=objects)
 
 
-__all__ = ["How", "Saved", "failed", "found"]
+__all__ = ["How", "Saved", "failed", "found", "nodes_of", "nothing", "numbered", "place_of", "skipped"]

@@ -252,6 +252,7 @@ VALUES: dict[str, Callable[[str], Answer]] = {
     "FILE": lambda word: Answer((), 0),
     "FILE...": lambda word: Answer((), 0),
     "PATH": lambda word: Answer((), 0),
+    "PATH...": _sources,
     "DIR": lambda word: Answer((), DIRECTORIES),
     "KEY=VALUE": lambda word: Answer(_starting(word, (("sockets=numa", "Each NUMA node is a socket."),))),
     "GATE=VALUE": _gates,
@@ -259,7 +260,7 @@ VALUES: dict[str, Callable[[str], Answer]] = {
     "FILE|hgx": lambda word: Answer(_starting(word, (("hgx", "The partitions of an HGX board."),)), 0),
     **dict.fromkeys(
         ("SECONDS", "SALT", "N", "N,N,...", "SET", "KEY", "VERSION", "V", "NAME", "SIZE", "MODEL", "KEY=VALUE,...",
-         "NS/NAME", "NAMESPACE", "SELECTOR", "K", "P", "GB/s", "HOST:PORT"),
+         "NS/NAME", "NAMESPACE", "SELECTOR", "K", "P", "GB/s", "HOST:PORT", "ADDRESS"),
         _nothing,
     ),
 }

@@ -82,6 +82,22 @@ def _write_stream(text: str, stream: TextIO) -> bool:
     return True
 
 
+def write_binary(data: bytes, file: str | None) -> None:
+    """Bytes as they are, to the file or to standard output."""
+    if file is not None:
+        write_bytes(data, file)
+    elif sys.stdout is None:
+        raise GputopoError("cannot write: standard output is closed")
+    else:
+        try:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except OSError as error:
+            raise GputopoError(f"cannot write: {(error.strerror or str(error)).lower()}", "standard output") from error
+
+
 def _write_file(text: str, file: str) -> None:
     write_bytes(text.encode("utf-8", "backslashreplace"), file)
 

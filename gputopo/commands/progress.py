@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from math import ceil
 from types import TracebackType
 from typing import TextIO
 
@@ -21,12 +22,13 @@ class Progress:
 
     def __init__(
         self, what: str, *, unit: str = "", total: int | None = None, note: str = "", quiet: bool = False,
-        stream: TextIO | None = None,
+        stream: TextIO | None = None, eta: bool = False,
     ) -> None:  # fmt: skip
         self.what = what
         self.total = total
         self._unit = unit
         self._note = note
+        self._eta = eta  # also how long it will take, where the total is known
         self._stream = sys.stderr if stream is None else stream
         self._on = not quiet and self._stream is not None and self._stream.isatty()
         self._began = time.monotonic()
@@ -61,6 +63,8 @@ class Progress:
         from gputopo.commands.failure import plain
 
         done = f": {self._count()}, {rate(self._done / seconds)}/s" if self._done else ""
+        if self._eta and self._done and self.total is not None and self.total > self._done:
+            done += f", {left((self.total - self._done) * seconds / self._done)} left"
         line = plain(f"gputopo: {self.what}{done}{self._note}")
         line = line[: _columns(self._stream) - 1]
         self._write("\r" + line + " " * max(0, self._shown - len(line)))
@@ -84,6 +88,17 @@ def rate(number: float) -> str:
     ('0.2', '8.0', '85', '123,457')
     """
     return f"{number:.1f}" if number < 10 else f"{number:,.0f}"
+
+
+def left(seconds: float) -> str:
+    """
+    >>> left(8.2), left(100), left(4000)
+    ('9 s', '2 min', '1 h 7 min')
+    """
+    if seconds <= 90:
+        return f"{ceil(seconds)} s"
+    minutes = ceil(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def _columns(stream: TextIO) -> int:

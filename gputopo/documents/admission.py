@@ -27,7 +27,7 @@ _MOST = 20  # sets that are listed
 _text, _flag, _whole = nullable(text), nullable(flag), nullable(whole)
 
 
-class _Example(NamedTuple):
+class SavedNode(NamedTuple):
     source: str
     node: str | None
 
@@ -46,7 +46,7 @@ class _Row(NamedTuple):
     key: str
     exact: bool
     nodes: int
-    example: _Example
+    example: SavedNode
     what: Outline | None
     units: int | None
     free: int | None
@@ -59,7 +59,7 @@ class _Row(NamedTuple):
     outcomes: _Outcomes
     best: BestFound | None
     nearer: bool | None
-    members: tuple[_Example, ...]
+    members: tuple[SavedNode, ...]
 
 
 class _Summary(NamedTuple):
@@ -81,12 +81,12 @@ _summary = record(
     Field("nodes", whole), Field("shapes", whole), *(Field(word, _count) for word in VERDICTS),
     Field("unreadable", whole),
 )  # fmt: skip
-_example = record(_Example, "SavedNode", Field("source", text), Field("node", _text))
-_what = nullable(record(
+SAVED_NODE = record(SavedNode, "SavedNode", Field("source", text), Field("node", _text))
+NODE_OUTLINE = record(
     Outline, "NodeOutline",
     Field("gpus", whole), Field("models", many(text)), Field("numaNodes", _whole, "numa_nodes"),
     Field("packages", _whole), Field("nics", _whole),
-))  # fmt: skip
+)  # fmt: skip
 _outcomes = record(
     _Outcomes, "AdmissionOutcomes",
     Field("possible", _whole), Field("split", _whole), Field("complete", flag), Field("sets", many(many(text))),
@@ -97,11 +97,11 @@ _best = nullable(record(
 _row = record(
     _Row, "JudgedShape",
     Field("fingerprint", text), Field("key", text), Field("exact", flag), Field("nodes", whole),
-    Field("example", _example), Field("what", _what), Field("units", _whole), Field("free", _whole),
+    Field("example", SAVED_NODE), Field("what", nullable(NODE_OUTLINE)), Field("units", _whole), Field("free", _whole),
     Field("verdict", choice(*VERDICTS)), Field("severity", nullable(choice(*SEVERITIES))),
     Field("often", nullable(choice(ALWAYS, SOMETIMES))), Field("why", many(text)), Field("reason", _text),
     Field("message", _text), Field("outcomes", _outcomes), Field("best", _best), Field("nearer", _flag),
-    Field("members", many(_example)),
+    Field("members", many(SAVED_NODE)),
 )  # fmt: skip
 _unreadable = record(Unreadable, "UnreadableSource", Field("source", text), Field("reason", text))
 _FIELDS = (
@@ -141,8 +141,8 @@ def _said(one: Judged) -> _Row:
     )  # fmt: skip
 
 
-def _saved(member: Member) -> _Example:
-    return _Example(member.source, member.node)
+def _saved(member: Member) -> SavedNode:
+    return SavedNode(member.source, member.node)
 
 
 def parts() -> tuple[Schema, dict[str, Schema]]:

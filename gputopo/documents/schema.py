@@ -16,6 +16,7 @@ from gputopo.documents import (
     check_result,
     diagnosis,
     diff,
+    fleet,
     forecast,
     lint,
     pod_audit,
@@ -41,7 +42,7 @@ def schemas() -> dict[str, Schema]:
         made[list_kind] = _list_of(list_kind, kind, one, defs)
     for kind, (report, defs) in (
         (lint.KIND, lint.parts()), (admission.KIND, admission.parts()), (diff.KIND, diff.parts()),
-        (check_result.KIND, check_result.parts()),
+        (check_result.KIND, check_result.parts()), (fleet.KIND, fleet.parts()),
     ):  # fmt: skip
         made[kind] = {**_head(kind), **report, "$defs": defs}
     return made

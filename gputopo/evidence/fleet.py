@@ -4,7 +4,7 @@
     fleet/b02.tar.gz           a bundle, a captured root: one node; another archive: its members
     fleet/rack3/c11/           a folder with `sys/` or a bundle's manifest: one node
     fleet/rack3/c12/           a folder of plain files only: they are read together, as of one node
-    fleet/rack3/               a folder with folders: a collection, like the first
+    fleet/rack3/               a folder with folders, or of bundles only: a collection, like the first
 
 A list is a text in which every line names a file or a folder that is there. What cannot be opened is
 named and left out: it stops nothing.
@@ -12,18 +12,18 @@ named and left out: it stops nothing.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from gputopo.errors import GputopoError
-from gputopo.evidence.bundle_read import BundleRoot, bundles_in
+from gputopo.evidence.bundle_read import BundleRoot
+from gputopo.evidence.fleet_plan import DEPTH, FILE, LINE, MOST_TOGETHER, NODE, OBJECT, TEXT, TOGETHER, Later, is_node
 from gputopo.evidence.kubelet_files import BELOW_A_NODE
-from gputopo.evidence.open import SAMPLE, open_bytes, open_sources, open_tree
+from gputopo.evidence.object_store import read as read_object
+from gputopo.evidence.open import open_bytes, open_sources, open_tree
 from gputopo.evidence.piece import Piece
 from gputopo.evidence.reading import packing, read_path
-from gputopo.evidence.tree import MEMBER_BYTES, FolderTree, LinkedTree, find_roots
+from gputopo.evidence.tree import MEMBER_BYTES
 
 if TYPE_CHECKING:
     from gputopo.evidence.archive import ArchiveTree
@@ -31,13 +31,7 @@ if TYPE_CHECKING:
 Warn = Callable[[str], object]
 WhyNot = Callable[[str], str]
 KUBELET_CONFIG = "var/lib/kubelet/config.yaml"  # where kubeadm puts it
-_DEPTH = 8  # folders below folders
-_UNITS = 100_000
-_TOGETHER = 200  # plain files of one folder that may be one node
 _NESTED = 2  # archives in archives
-_LIST_BYTES = 4 << 20
-_HERE = ("", "fsroot")  # where `sys/` of a captured root is; hwloc's own captures have the second
-_LINE = b'{"gputopo": "bundle"'  # how a record of `gputopo collect --stdout` begins
 
 
 class Part(NamedTuple):
@@ -59,9 +53,6 @@ class Failed(NamedTuple):
     error: GputopoError
 
 
-Later = Callable[[], Iterator["Unit | Failed"]]  # one file or folder; an archive has many units
-
-
 class Ways(NamedTuple):
     """How things are opened."""
 
@@ -70,15 +61,20 @@ class Ways(NamedTuple):
     why_not: WhyNot = lambda text: ""
 
 
-def plan(paths: Sequence[str], ways: Ways) -> list[Later]:
-    """What there is, in the order of the paths and of their names; nothing but lists of paths is read yet."""
-    found: list[Later] = []
-    for path in paths:
-        for one in _of_path(path, ways):
-            if len(found) == _UNITS:
-                return [*found, _unit(Failed(path, GputopoError(f"only the first {_UNITS:,} are asked")))]
-            found.append(one)
-    return found
+def units(later: Later, ways: Ways) -> Iterator[Unit | Failed]:
+    """What is read together; an archive has many."""
+    if later.kind == FILE:
+        yield from _of_file(later.path, ways)
+    elif later.kind == TEXT:
+        yield from _of_text(later.data, later.path, ways)
+    elif later.kind == OBJECT:
+        yield from _of_object(later.path, ways)
+    elif later.kind == NODE:
+        yield _on_disk(later.path, ways)
+    elif later.kind == TOGETHER:
+        yield Unit(later.path, tuple(part for file in later.files for part in _on_disk(file, ways).parts))
+    else:
+        yield Failed(later.path, GputopoError(later.why, later.path))
 
 
 def opened(unit: Unit) -> tuple[list[tuple[Piece, ...]], list[Failed]]:
@@ -127,52 +123,11 @@ def _folder(piece: Piece) -> tuple[str, str]:
     return piece.name, piece.where.rpartition("/")[0]
 
 
-def _of_path(path: str, ways: Ways) -> Iterator[Later]:
-    if path == "-" or path.startswith(SAMPLE):
-        yield _unit(_on_disk(path, ways))
-    elif os.path.isdir(path):
-        yield from _of_folder(path, ways, 0, set())
-    elif listed := _listed(path):
-        for one in listed:
-            yield from _of_path(one, ways)
-    else:
-        yield partial(_of_file, path, ways)
-
-
-def _unit(one: Unit | Failed) -> Later:
-    return lambda: iter((one,))
-
-
 def _on_disk(path: str, ways: Ways) -> Unit:
     def open() -> Sequence[Piece]:
         return open_sources([path], timeout=ways.timeout, warn=ways.warn, why_not=ways.why_not)
 
     return Unit(path, (Part(path, open),))
-
-
-def _of_folder(path: str, ways: Ways, depth: int, seen: set[str]) -> Iterator[Later]:
-    real = os.path.realpath(path)
-    if depth > _DEPTH or real in seen:
-        return
-    seen.add(real)
-    if _is_node(FolderTree(path)):
-        yield _unit(_on_disk(path, ways))
-        return
-    try:
-        names = sorted(name for name in os.listdir(path) if not name.startswith("."))
-    except OSError as error:
-        yield _unit(Failed(path, GputopoError((error.strerror or str(error)).lower(), path)))
-        return
-    places = [os.path.join(path, name) for name in names]
-    folders = [place for place in places if os.path.isdir(place)]
-    files = [place for place in places if not os.path.isdir(place)]
-    if depth and not folders and 1 < len(files) <= _TOGETHER:
-        yield _unit(Unit(path, tuple(part for file in files for part in _on_disk(file, ways).parts)))
-        return
-    for file in files:
-        yield partial(_of_file, file, ways)
-    for folder in folders:
-        yield from _of_folder(folder, ways, depth + 1, seen)
 
 
 def _of_file(path: str, ways: Ways) -> Iterator[Unit | Failed]:
@@ -181,9 +136,22 @@ def _of_file(path: str, ways: Ways) -> Iterator[Unit | Failed]:
     except GputopoError as error:
         yield Failed(path, error)
         return
+    yield from _of_text(data, path, ways)
+
+
+def _of_object(address: str, ways: Ways) -> Iterator[Unit | Failed]:
+    try:
+        data = read_object(address)
+    except GputopoError as error:
+        yield Failed(address, error)
+        return
+    yield from _of_text(data, address, ways)
+
+
+def _of_text(data: bytes, path: str, ways: Ways) -> Iterator[Unit | Failed]:
     if packing(data) is not None:
         yield from _of_packed(data, path, ways, 0)
-    elif _LINE in data[:64]:
+    elif LINE in data[:64]:
         yield from _of_lines(data, path, ways)
     else:
         yield _of_bytes(data, path, ways)
@@ -201,30 +169,6 @@ def _of_lines(data: bytes, name: str, ways: Ways) -> Iterator[Unit]:
     rows = [(number, row) for number, row in enumerate(data.splitlines(), 1) if row.strip()]
     for number, row in rows:
         yield _of_bytes(row, f"{name}:{number}" if len(rows) > 1 else name, ways)
-
-
-def _listed(path: str) -> list[str]:
-    """The paths of a list, beside the list or from here; [] where it is none."""
-    try:
-        if not os.path.isfile(path) or os.path.getsize(path) > _LIST_BYTES:
-            return []
-        with open(path, "rb") as file:
-            data = file.read(_LIST_BYTES)
-    except OSError:
-        return []
-    if b"\0" in data:
-        return []
-    rows = [row.strip() for row in data.decode("utf-8", "replace").splitlines()]
-    found = []
-    for row in rows:
-        if not row or row.startswith("#"):
-            continue
-        beside = os.path.join(os.path.dirname(path), row)
-        place = next((one for one in (beside, row) if len(row) < 4096 and os.path.exists(one)), None)
-        if place is None and not row.startswith(SAMPLE):
-            return []
-        found.append(place or row)
-    return found if path not in found else []
 
 
 def _of_packed(data: bytes, name: str, ways: Ways, depth: int) -> Iterator[Unit | Failed]:
@@ -249,19 +193,19 @@ def _of_tree(
 ) -> Iterator[Unit | Failed]:  # fmt: skip
     shown = f"{name}: {inside}" if inside else name
     below = tree.below(inside) if inside else tree
-    if below is not None and _is_node(below):
+    if below is not None and is_node(below):
         yield Unit(shown, (Part(shown, lambda: open_tree(below, shown, warn=ways.warn, why_not=ways.why_not)),))
         return
     places = [f"{inside}/{one}" if inside else one for one in tree.names(inside) or () if not one.startswith(".")]
     folders = [place for place in places if tree.names(place) is not None]
     files = [place for place in places if tree.names(place) is None]
-    if level and not folders and 1 < len(files) <= _TOGETHER:
+    if level and not folders and 1 < len(files) <= MOST_TOGETHER:
         yield Unit(shown, tuple(_member(tree, place, name, ways) for place in files))
         return
     for place in files:
         yield from _of_member(tree, place, name, ways, depth)
     for place in folders:
-        if level < _DEPTH and not tree.is_link(place):
+        if level < DEPTH and not tree.is_link(place):
             yield from _of_tree(tree, place, name, ways, depth, level + 1)
 
 
@@ -270,7 +214,7 @@ def _of_member(tree: ArchiveTree, place: str, name: str, ways: Ways, depth: int)
     data = tree.read(place) or b""
     if len(data) < MEMBER_BYTES and depth + 1 < _NESTED and packing(data) is not None:
         yield from _of_packed(data, shown, ways, depth + 1)
-    elif len(data) < MEMBER_BYTES and _LINE in data[:64]:
+    elif len(data) < MEMBER_BYTES and LINE in data[:64]:
         yield from _of_lines(data, shown, ways)
     else:
         yield Unit(shown, (_member(tree, place, name, ways),))
@@ -286,12 +230,3 @@ def _member(tree: ArchiveTree, place: str, name: str, ways: Ways) -> Part:
         return open_bytes(data, shown, warn=ways.warn, why_not=ways.why_not)
 
     return Part(shown, open)
-
-
-def _is_node(tree: LinkedTree) -> bool:
-    """Whether this itself is a captured root or an unpacked bundle; what lies below is another matter."""
-    for found in (find_roots(tree), bundles_in(tree)):
-        place, _ = next(found, (None, None))
-        if place in _HERE:
-            return True
-    return False

@@ -153,6 +153,10 @@ MODULES: dict[str, str] = {
     "GT551": "jobs.log_cut_short",
     "GT552": "jobs.several_jobs_in_log",
     "GT601": "checks.node_not_as_specified",
+    "GT602": "fleet.evidence_not_read",
+    "GT603": "fleet.node_twice",
+    "GT604": "fleet.no_majority",
+    "GT605": "fleet.node_unlike_its_peers",
 }
 
 # These have nothing to say unless the node has an observation whose kind begins so: then they need not
@@ -204,6 +208,11 @@ def is_pod_rule(code: str) -> bool:
 def is_job_rule(code: str) -> bool:
     """Whether it is about one job (`gputopo diagnose`)."""
     return MODULES[code].startswith("jobs.")
+
+
+def is_fleet_rule(code: str) -> bool:
+    """Whether it is about many nodes (`gputopo fleet`)."""
+    return MODULES[code].startswith("fleet.")
 
 
 def is_node_rule(code: str) -> bool:

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gputopo.evidence.fleet import Failed, Unit, Ways, of_kubelet, opened, plan
+from gputopo.evidence.fleet import Failed, Unit, Ways, of_kubelet, opened
+from gputopo.evidence.fleet import units as units_of
+from gputopo.evidence.fleet_plan import plan
 from gputopo.parsers.recognise import why_unreadable
 
 TOPO = "\tGPU0\tGPU1\nGPU0\t X \tPIX\nGPU1\tPIX\t X \n"
@@ -16,7 +18,7 @@ TOPO = "\tGPU0\tGPU1\nGPU0\t X \tPIX\nGPU1\tPIX\t X \n"
 
 def units(*paths: Path | str) -> list[Unit | Failed]:
     ways = Ways(1.0, lambda message: None, why_unreadable)
-    return [one for later in plan([str(path) for path in paths], ways) for one in later()]
+    return [one for later in plan([str(path) for path in paths]) for one in units_of(later, ways)]
 
 
 def names(*paths: Path | str) -> list[str]:

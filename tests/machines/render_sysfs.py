@@ -38,6 +38,10 @@ class Root:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.symlink_to(os.path.relpath(to, os.path.dirname(path)))
 
+    def made(self, path: str) -> None:
+        """A folder."""
+        (self.folder / path).mkdir(parents=True, exist_ok=True)
+
     def pci(self, address: str, parent: str, facts: dict[str, str], numa: int | None, driver: str | None) -> str:
         """One function with its files and links; its folder."""
         machine = self.machine
@@ -54,14 +58,18 @@ class Root:
         self.link(f"{folder}/subsystem", "sys/bus/pci")
         if driver:
             self.link(f"{folder}/driver", f"sys/bus/pci/drivers/{driver}")
-            (self.folder / f"sys/bus/pci/drivers/{driver}").mkdir(parents=True, exist_ok=True)
+            self.made(f"sys/bus/pci/drivers/{driver}")
         self.link(f"sys/bus/pci/devices/{address}", folder)
         return folder
 
 
 def render_sysfs(machine: Machine, folder: Path) -> None:
     """Fill `folder` (made at need) with the machine's sys/ and proc/."""
-    root = Root(folder, machine)
+    fill(Root(folder, machine))
+
+
+def fill(root: Root) -> None:
+    machine = root.machine
     for bridge in host_first(machine):
         facts = pci_facts("0x060400", bridge.vendor, bridge.device, bridge.generation, bridge.width)
         root.pci(bridge.pci, bridge.parent, facts, numa_of_root(machine, bridge.parent), "pcieport")

@@ -1,0 +1,1 @@
+"""Rules about many nodes beside one another (`gputopo fleet`)."""
