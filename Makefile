@@ -73,6 +73,7 @@ bench: $(STAMP)
 	@$(BIN)/python bench/startup.py
 	@$(BIN)/python bench/allocate.py
 	@$(BIN)/python bench/bandwidth.py
+	@$(BIN)/python bench/report.py
 
 # The real code as referee: needs Go, fetches its modules. COUNT questions a mechanism, SEED to draw them again.
 conformance: $(STAMP)

@@ -37,7 +37,8 @@ Only = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Option("--only", metavar="KINDS", help="Only these devices: gpus, nics, nvme; by commas."),
 ]
-_ENDINGS = {".svg": "svg", ".html": "html", ".htm": "html", ".png": "png", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid"}
+_ENDINGS = {".svg": "svg", ".html": "html", ".htm": "html", ".png": "png", ".dot": "dot", ".gv": "dot",
+            ".mmd": "mermaid", ".mermaid": "mermaid"}  # fmt: skip
 
 
 def command(

@@ -57,7 +57,8 @@ def _annotations(document: Document) -> Iterator[Annotation]:
 
 
 def _is_file(source: Document) -> bool:
-    return source["name"] not in ("", "-", "/") and not source["name"].startswith("sample:") and source["where"] != "live"
+    name = source["name"]
+    return name not in ("", "-", "/") and not name.startswith("sample:") and source["where"] != "live"
 
 
 def _data(value: str) -> str:

@@ -69,13 +69,14 @@ def _is_for_the_prompt(block: Block) -> bool:
 def _drawn(picture: Picture | None, model: Expired | None) -> Drawn | None:
     if picture is None or not (picture.node.gpus or picture.node.nics):
         return None
+    from gputopo.allocate.best import Judge
     from gputopo.reports.html.explorer import explorer
     from gputopo.reports.html.page import Drawn
     from gputopo.reports.picture.compose import KINDS, compose
     from gputopo.reports.picture.layout import layout
 
     node, asked = picture.node, picture.asked
-    against = picture.against if asked and set(picture.against) != set(asked) else ()
+    against = picture.against if asked and Judge(node).better(picture.against, asked) is not False else ()
     only = picture.only or KINDS
     scene = layout(compose(node, only=only, highlight=asked, against=against, audit=picture.audit))
     return Drawn(scene, explorer(node, asked=asked, model=model))

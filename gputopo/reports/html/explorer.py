@@ -37,7 +37,7 @@ _BASIS = {
     "printed": "printed by the source", "tree": "from the PCI tree", "third-device": "decided by a third device",
     "numa": "decided by the NUMA nodes",
 }  # fmt: skip
-_BOUND = "a ring over them: at most {0:.4g} GB/s by the load of the links (NCCL's model: --bandwidth)"
+_BOUND = "of a ring, by the load of the links; NCCL's model: gputopo inspect --bandwidth"
 Expired = Callable[[], bool]
 
 
@@ -186,7 +186,7 @@ def _best(node: NodeTopology, gpus: Sequence[str]) -> dict[str, Any]:
 
 
 def _rates(node: NodeTopology, machine: Machine, model: Expired | None) -> list[list[Any]]:
-    """[sentence, sets it is said of]."""
+    """[GB/s in words, what that rests on, sets it is said of]."""
     from gputopo.nccl.bandwidth import of_size
     from gputopo.nccl.set_ranking import bounds
     from gputopo.nccl.set_shapes import Shapes
@@ -198,22 +198,22 @@ def _rates(node: NodeTopology, machine: Machine, model: Expired | None) -> list[
         for places, gbps in bounds(node, of_size(node, machine, size), size):
             shape = shapes.of(places) if model is not None else ""
             groups.setdefault((size, shape, gbps), []).append(places)
-    said: dict[str, list[int]] = {}
+    said: dict[tuple[str, str], list[int]] = {}
     for number, ((_, _, gbps), those) in enumerate(groups.items()):
-        text = _BOUND.format(gbps) if gbps else "NCCL finds no way between them"
+        text = (f"at most {gbps:.4g} GB/s", _BOUND) if gbps else ("none", "NCCL finds no way between them")
         if model is not None and number < MOST_MODELLED and not model():
             text = _modelled(node, machine, [gpus[place] for place in those[0]], model) or text
         said.setdefault(text, []).extend(sum(1 << place for place in places) for places in those)
-    return [[text, masks] for text, masks in said.items()]
+    return [[*text, masks] for text, masks in said.items()]
 
 
-def _modelled(node: NodeTopology, machine: Machine, gpus: Sequence[str], expired: Expired) -> str:
+def _modelled(node: NodeTopology, machine: Machine, gpus: Sequence[str], expired: Expired) -> tuple[str, str] | None:
     from gputopo.nccl.set_rates import rates
 
     found = rates(node, gpus, machine=machine, expired=expired)
     if found.expected is None or found.cut:
-        return ""
-    ceiling = f"; wire limit {found.ceiling:.4g}" if found.ceiling is not None else ""
-    return clean(cut(one_line(f"{found.expected:.4g} GB/s all-reduce{ceiling} ({found.basis})"), 2 * _LONGEST))
+        return None
+    ceiling = f"wire limit {found.ceiling:.4g} GB/s; " if found.ceiling is not None else ""
+    return f"{found.expected:.4g} GB/s", clean(cut(one_line(ceiling + found.basis), 2 * _LONGEST))
 
 

@@ -17,6 +17,7 @@ from gputopo.reports.blocks import (
     Row,
     Table,
     Text,
+    Title,
 )
 from gputopo.reports.html.markup import Markup, element, join
 from gputopo.reports.sections import Entry, Section, grid
@@ -24,10 +25,12 @@ from gputopo.reports.sections import Entry, Section, grid
 _SEVERITIES = ("error", "warning", "info")
 
 
-def card(section: Section, prefix: str) -> Markup:
-    """`prefix`: of the ids in it."""
+def card(section: Section, prefix: str, name: str = "") -> Markup:
+    """`prefix`: of the ids in it; `name`: the heading above, not to be said twice."""
+    section = tuple(entry._replace(title="node") if entry.title == name else entry for entry in section)
     inner = [_entry(entry, f"{prefix}-{number}") for number, entry in enumerate(section)]
-    return element("section", *inner, class_="card", aria_labelledby=f"{prefix}-0")
+    named = {"aria_labelledby": f"{prefix}-0"} if section[0].title else {"aria_label": "details"}
+    return element("section", *inner, class_="card", **named)
 
 
 def cell_of(cell: Cell) -> Markup:
@@ -40,9 +43,9 @@ def _class(role: str) -> str:
 
 def _entry(entry: Entry, id: str) -> Markup:
     small = " small" if entry.role == "dim" else ""
-    wide = " wide" if any(isinstance(block, (Table, Matrix)) for block in entry.blocks) else ""
-    title = element("h2", entry.title or "more", id=id)
-    body = element("div", *(_block(block, entry.title or id) for block in entry.blocks), class_="body")
+    wide = " wide" if not entry.title or any(isinstance(block, Matrix) for block in entry.blocks) else ""
+    title = element("h2", entry.title, id=id) if entry.title else Markup("")
+    body = element("div", *(_block(block, entry.title or "details") for block in entry.blocks), class_="body")
     return element("div", title, body, class_=f"entry{small}{wide}")
 
 
@@ -78,11 +81,16 @@ def _table(table: Table, name: str) -> Markup:
     rows = [
         element("tr", *(element("td", cell_of(one)) for one in row.cells))
         if isinstance(row, Row)
-        else element("tr", element("th", *_parts(row.parts), colspan=str(made.columns), scope="colgroup"), class_="group")
+        else _group(row, made.columns)
         for row in made.rows
     ]
     whole = element("table", head if made.head else Markup(""), element("tbody", *rows))
     return join(parts, scrolled(whole, f"{name}: table"))
+
+
+def _group(row: Title, columns: int) -> Markup:
+    head = element("th", *_parts(row.parts), colspan=str(columns), scope="colgroup")
+    return element("tr", head, class_="group")
 
 
 def scrolled(inner: Markup, name: str) -> Markup:
@@ -120,7 +128,8 @@ def _finding(item: Found) -> Markup:
     head = element("p", element("span", item.severity, class_=f"badge {severity}"), " ", element("code", item.code))
     told = [element("p", cell_of(message), class_="message") for message in item.messages]
     details = [
-        join(element("dt", label or " ", hidden=not label), element("dd", cell_of(text))) for label, text in item.details
+        join(element("dt", label or " ", hidden=not label), element("dd", cell_of(text)))
+        for label, text in item.details
     ]
     more = element("dl", *details) if any(label for label, _ in item.details) else join(
         *(element("p", cell_of(text), class_="detail") for _, text in item.details)

@@ -18,7 +18,7 @@ class Markup(str):
 
 
 def element(tag: str, *inside: str, **attributes: str | bool) -> Markup:
-    """`class_`, `for_` for Python's own words, `aria_label` for `aria-label`; True: without a value, False: not at all."""
+    """`class_`, `for_` for Python's own words, `aria_label` for `aria-label`; True: no value, False: not at all."""
     said = "".join(
         f" {name.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(str(value))}"')
         for name, value in attributes.items()

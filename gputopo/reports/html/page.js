@@ -187,8 +187,9 @@
     const see = (those) => {
       const found = { those, where: where(those), parts: known ? roomsOf(those).length : null, weakest: weakest(those) };
       const mask = those.reduce((sum, at) => sum | (1 << at), 0);
-      const rate = facts.rates.find((one) => one[1].includes(mask));
+      const rate = facts.rates.find((one) => one[2].includes(mask));
       found.rate = rate ? rate[0] : "";
+      found.basis = rate ? rate[1] : "";
       const best = facts.best[those.length];
       found.best = best || null;
       found.isBest = best ? best.sets.includes(mask) : null;
@@ -224,19 +225,20 @@
       line("Place", seen.where);
       if (seen.weakest) {
         const all = sets(those).length;
-        line("Weakest pair", `${facts.devices[seen.weakest.a]} \u2013 ${facts.devices[seen.weakest.b]} `, level(seen.weakest.pair), all > 1 ? ` (${seen.weakest.alike} of ${all} pairs)` : "");
+        if (seen.weakest.alike === all && all > 1) line("Weakest pair", "every pair ", level(seen.weakest.pair));
+        else line("Weakest pair", `${facts.devices[seen.weakest.a]} \u2013 ${facts.devices[seen.weakest.b]} `, level(seen.weakest.pair), all > 1 ? `, ${seen.weakest.alike} of ${all} pairs` : "");
       } else {
         line("Weakest pair", "not decided by this evidence");
       }
-      line("All-reduce", seen.rate);
+      line("All-reduce, bus bandwidth", seen.rate && make("b", {}, seen.rate), seen.basis && make("span", { class: "basis" }, seen.basis));
       for (const island of seen.leaves.slice(0, 2)) line("Leaves the NVLink island", names(island));
       if (seen.best && !seen.isBest && seen.best.decided) {
         const other = see(bits(seen.best.sets[0]));
         const button = make("button", { type: "button" }, "Pick it");
         button.addEventListener("click", () => { pick(other.those); clear.focus(); });
         const more = seen.best.sets.length > 1 ? `, and ${seen.best.sets.length - 1} as good` : "";
-        line(`Best set of ${those.length}`, `${names(other.those)}${more}: ${other.where}, weakest `, other.weakest ? level(other.weakest.pair) : "?",
-          other.rate ? `; ${other.rate} ` : " ", button);
+        line(`Best set of ${those.length}`, `${names(other.those)}${more}: ${other.where}, weakest pair `, other.weakest ? level(other.weakest.pair) : "?",
+          other.rate ? `, ${other.rate} ` : " ", button);
       }
       answer.replaceChildren(make("p", { class: `verdict ${kind}` }, text), list);
       if (those.length === 2) answer.append(make("div", { class: "pair" }, ...told(of(pairs, those[0], those[1]))));

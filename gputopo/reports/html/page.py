@@ -62,7 +62,8 @@ def render(title: str, reports: Sequence[Report], markdown: str) -> str:
     return "\n".join([
         "<!DOCTYPE html>", '<html lang="en">', "<head>", '<meta charset="utf-8">',
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
-        '<meta name="viewport" content="width=device-width, initial-scale=1">', '<meta name="referrer" content="no-referrer">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="referrer" content="no-referrer">',
         '<meta name="color-scheme" content="light dark">', '<link rel="icon" href="data:,">',
         element("title", heading), f"<style>{style}</style>", "</head>", "<body>", body,
         f'<script type="application/json" id="data">{_json(data)}</script>', f"<script>{script}</script>",
@@ -81,12 +82,13 @@ def _bar(title: str) -> Markup:
         element("button", "Print", type="button", id="print"),
         element("div", *themes, role="group", aria_label="Theme", class_="themes"), class_="tools", hidden=True,
     )  # fmt: skip
-    return element("header", element("p", element("b", "gputopo"), " ", title.removeprefix("gputopo ")), tools, class_="bar")
+    name = element("p", element("b", "gputopo"), " ", title.removeprefix("gputopo "))
+    return element("header", name, tools, class_="bar")
 
 
 def _article(report: Report, number: int, *, several: bool) -> Markup:
     id = f"node-{number + 1}"
-    made = [card(section, f"{id}-{at}") for at, section in enumerate(sections(report.blocks))]
+    made = [card(section, f"{id}-{at}", report.title) for at, section in enumerate(sections(report.blocks))]
     if report.drawn is not None:
         made.insert(min(2, len(made)), _figure(report.drawn, id, number))
     title = element("h1", cut(report.title, _LONGEST_TITLE), id=f"{id}-name")
