@@ -136,7 +136,7 @@ def test_findings_by_severity(opened: Any) -> None:
 
 def test_themes_paper_and_clipboard(opened: Any, tmp_path: Path) -> None:
     page = opened("inspect", SOURCE, permissions=["clipboard-read", "clipboard-write"])
-    ground = "['svg rect', 'body'].map(one => getComputedStyle(document.querySelector(one))).map(s => [s.fill, s.color])"
+    ground = "['svg rect', 'body'].map(one => getComputedStyle(document.querySelector(one))).map(s => s.fill + s.color)"
     light = page.evaluate(ground)
     page.get_by_role("button", name="Dark").click()
     dark = page.evaluate(ground)

@@ -22,7 +22,7 @@ from gputopo.topology.node import Gpu, NodeTopology, Pair, pair_id
 if TYPE_CHECKING:
     from gputopo.nccl.machines import Machine
 
-MOST_SETS = 2000  # of one size
+MOST_SETS, MOST_LARGE = 2000, 200  # of one size; of a size that is more than half of the node: rarely asked
 MOST_GPUS = 30  # that a number of JavaScript has bits for
 MOST_MODELLED = 24  # shapes of sets that NCCL's model is asked for
 _LONGEST = 160
@@ -172,7 +172,8 @@ def _mask(ids: Iterable[str], gpus: Sequence[str]) -> int:
 def _sizes(gpus: Sequence[str]) -> list[int]:
     if len(gpus) > MOST_GPUS:
         return []
-    return [size for size in range(2, len(gpus) + 1) if comb(len(gpus), size) <= MOST_SETS]
+    most = {size: MOST_SETS if 2 * size <= len(gpus) else MOST_LARGE for size in range(2, len(gpus) + 1)}
+    return [size for size, limit in most.items() if comb(len(gpus), size) <= limit]
 
 
 def _best(node: NodeTopology, gpus: Sequence[str]) -> dict[str, Any]:
