@@ -26,8 +26,17 @@
   };
   for (const one of themes) one.addEventListener("click", () => look(one.dataset.themeTo));
   let screenTheme = "auto";
-  addEventListener("beforeprint", () => { screenTheme = root.dataset.theme || "auto"; root.dataset.theme = "light"; });
-  addEventListener("afterprint", () => look(screenTheme));
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    screenTheme = root.dataset.theme || "auto";
+    root.dataset.theme = "light";
+    folded = [...document.querySelectorAll("details:not([open])")];
+    for (const one of folded) one.open = true;
+  });
+  addEventListener("afterprint", () => {
+    look(screenTheme);
+    for (const one of folded) one.open = false;
+  });
   document.getElementById("print").addEventListener("click", () => print());
   document.getElementById("copy").addEventListener("click", async () => {
     try {
