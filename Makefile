@@ -9,7 +9,7 @@ STAMP = $(VENV)/.ready
 SHARED = ../shared
 SAMPLE = sample:hgx-h100
 
-.PHONY: inspect samples test lint replay check full bench conformance e2e fuzz clean
+.PHONY: inspect samples test lint replay check full bench conformance e2e fuzz pyz clean
 
 inspect: $(STAMP)
 	@$(BIN)/gputopo inspect $(SAMPLE)
@@ -62,7 +62,7 @@ replay: $(STAMP)
 	  $(SHARED)/data/dra/golden_fuzz_*.json $(SHARED)/data/dra/upstream_allocator_cases_*.json \
 	  $(SHARED)/data/dra/version_differences_*.json; \
 	$(BIN)/python tests/replay.py public-reports $(SHARED)/data/public-reports/index.jsonl \
-	  --verbs inspect,allocate,lint; \
+	  $(SHARED)/data/nccl/postmortems.jsonl; \
 	fi
 
 check: lint test replay
@@ -87,6 +87,10 @@ e2e: $(STAMP)
 SECONDS = 60
 fuzz: $(STAMP)
 	nice -n 10 $(BIN)/python -m fuzz --seconds $(SECONDS)
+
+# One file for nodes that have Python 3.10 or later and nothing else: dist/gputopo.pyz.
+pyz: $(STAMP)
+	@$(BIN)/python deploy/pyz.py dist/gputopo.pyz
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

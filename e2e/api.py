@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 Object = dict[str, Any]
-_MERGE = "application/merge-patch+json"
+_MERGE, _APPLY = "application/merge-patch+json", "application/apply-patch+yaml"  # JSON is YAML
 _WAIT = 30.0  # s
 
 
@@ -31,10 +31,10 @@ class Api:
     def close(self) -> None:
         self._connection.close()
 
-    def text(self, method: str, path: str, body: Object | None = None) -> str:
+    def text(self, method: str, path: str, body: Object | None = None, patch: str = _MERGE) -> str:
         """Raises Refused."""
         headers = {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
-        headers["Content-Type"] = _MERGE if method == "PATCH" else "application/json"
+        headers["Content-Type"] = patch if method == "PATCH" else "application/json"
         self._connection.request(method, path, json.dumps(body) if body is not None else None, headers)
         response = self._connection.getresponse()
         said = response.read().decode("utf-8", "replace")
@@ -48,7 +48,13 @@ class Api:
         return answer
 
     def create(self, one: Object) -> Object:
-        return self.call("POST", collection(one), one)
+        return self.call("POST", collection(one) + "?fieldValidation=Strict", one)
+
+    def apply(self, one: Object) -> Object:
+        """Made or changed on the server's side; a field that its kind does not have is an error. Raises Refused."""
+        path = place(one) + "?fieldManager=gputopo-e2e&force=true&fieldValidation=Strict"
+        answer: Object = json.loads(self.text("PATCH", path, one, _APPLY))
+        return answer
 
     def kubeconfig(self, path: Path, token: str | None = None) -> Path:
         """A file for one user of this server."""
@@ -63,7 +69,7 @@ class Api:
         return path
 
 
-_PLURALS = {"DeviceClass": "deviceclasses"}
+_PLURALS = {"DeviceClass": "deviceclasses", "RuntimeClass": "runtimeclasses", "NetworkPolicy": "networkpolicies"}
 
 
 def collection(one: Object) -> str:

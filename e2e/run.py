@@ -1,6 +1,6 @@
 """gputopo against a real kube-apiserver and etcd: how fast, how large, and with which permissions.
 
-    python -m e2e.run [--nodes N] [--rbac FILE] [--only audit|rbac|serve] [--release V]
+    python -m e2e.run [--nodes N] [--rbac FILE] [--only audit|rbac|deploy|serve] [--release V]
 
 Prints a line for each thing that was tried. Exit 0: all as promised. 1: something was not. 2: it could not be run,
 for instance without Go. `--only serve` loads the cluster and leaves it until Ctrl-C, to be tried by hand.
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from conformance.gobuild import BuildError
-from e2e import answer, beside, build, command, load, objects, roles, servers
+from e2e import answer, beside, build, command, deploy, load, objects, roles, servers
 from e2e.api import Api, Refused
 
 NODES = 50  # with ten pods each
@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="e2e.run", description="gputopo against a real API server.")
     parser.add_argument("--nodes", type=int, default=NODES, help=f"with ten pods each; {NODES}")
     parser.add_argument("--rbac", type=Path, default=roles.FILE, help="the objects that give permission")
-    parser.add_argument("--only", choices=("audit", "rbac", "serve"), help="not everything")
+    parser.add_argument("--only", choices=("audit", "rbac", "deploy", "serve"), help="not everything")
     parser.add_argument("--release", default=build.RELEASE, help=f"of Kubernetes; {build.RELEASE}")
     options = parser.parse_args(arguments)
     try:
@@ -67,9 +67,13 @@ def _all(options: argparse.Namespace, executables: build.Servers, folder: Path) 
             say(f"gputopo pods --kube -A --kubeconfig {kubeconfig}   (Ctrl-C ends the servers)")
             while True:
                 time.sleep(3600)
-        failures = [] if options.only == "rbac" else [*audit(kubeconfig, made), *saved(api, folder, made)]
-        if options.only != "audit":
+        failures: list[str] = []
+        if options.only in (None, "audit"):
+            failures += [*audit(kubeconfig, made), *saved(api, folder, made)]
+        if options.only in (None, "rbac"):
             failures += permissions(api, folder, made, options.rbac)
+        if options.only in (None, "deploy"):
+            failures += deploy.deploy(api)
     for one in failures:
         say(f"FAILED: {one}")
     return not failures

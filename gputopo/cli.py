@@ -29,6 +29,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "pods": ("gputopo.commands.pods", "What running pods hold, and whether it crosses sockets."),
     "diagnose": ("gputopo.commands.diagnose", "Why is this job slow, and what should change."),
     "lint": ("gputopo.commands.lint", "What is wrong with this manifest or configuration file."),
+    "check": ("gputopo.commands.check", "Has the node the shape it should have."),
+    "diff": ("gputopo.commands.diff", "What differs between two nodes, or two times of one."),
     "export": ("gputopo.commands.export", "What is known of this node as another system's configuration."),
     "collect": ("gputopo.commands.collect", "One bundle of evidence, redacted, to be read elsewhere."),
     "explain": ("gputopo.commands.explain", "A rule, or all rules."),

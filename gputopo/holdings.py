@@ -91,6 +91,7 @@ class PodRecord(NamedTuple):
     memory: tuple[MemoryHeld, ...] | None = None  # assigned to the pod as a whole
     line: int | None = None
     why: tuple[str, ...] = ()  # of a refusal: the hints that were weighed
+    requests: tuple[tuple[str, int], ...] = ()  # of a refusal: (extended resource, count) that it asked for at once
 
 
 class ClaimRecord(NamedTuple):

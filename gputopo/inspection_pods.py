@@ -15,7 +15,7 @@ from gputopo.pods.selection import Selection, narrowed
 from gputopo.pods.spoken import Spoken
 from gputopo.rules.pods.audit import Audit
 from gputopo.rules.pods.repair import plan
-from gputopo.rules.pods.replayed import given
+from gputopo.rules.pods.replayed import given, refused
 from gputopo.topology.node import Gpu, NodeTopology, NoteAssumption, Source
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _audits(
 ) -> tuple[Audit, ...]:  # fmt: skip
     found = [narrowed(join(node, own, name), select) for node, own, name in _by_node(nodes, _only(spoken, only), only)]
     worth = [one for one in found if _says_something(one)]
-    return tuple(Audit(held, plan, given) for held in worth or found[:1])
+    return tuple(Audit(held, plan, given, refused) for held in worth or found[:1])
 
 
 def _says_something(held: Held) -> bool:

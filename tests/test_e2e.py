@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from e2e import answer, build, load, objects, roles, run
+from e2e import answer, build, deploy, load, objects, roles, run
 from e2e.command import Done
 
 MADE = objects.cluster(4)
@@ -107,3 +107,24 @@ def test_a_pod_with_a_claim_is_put_there_as_its_controllers_would() -> None:
     told = server.told[3][2]["status"]["containerStatuses"][0]["allocatedResourcesStatus"][0]["resources"]
     assert {names[one["resourceID"]] for one in told} == set(pod.gpus)
     assert all(f"claim=uid-of-{pod.key[1]}-gpus-gpu-" in one["resourceID"] for one in told)
+
+
+def test_what_deploy_ships_is_complete_before_it_is_applied() -> None:
+    """Placeholders are filled, a namespace comes before what is in it, and every set has a pod."""
+    shipped = dict(deploy.sets())
+    assert set(shipped) >= {"base", "job", "chart", "chart pods"}
+    for made in shipped.values():
+        kinds = [one["kind"] for one in made]
+        assert "Namespace" not in kinds[1:]
+        assert {"DaemonSet", "Job"} & set(kinds)
+        assert not deploy.FOREIGN & set(kinds)
+        assert "IMAGE" not in str(made)
+        assert ": NODE" not in str(made)
+
+
+def test_what_pod_security_minds_is_read_from_its_message() -> None:
+    said = (
+        'pods "a" is forbidden: violates PodSecurity "restricted:latest": restricted volume types (volumes "sys", '
+        '"proc" use restricted volume type "hostPath"), runAsNonRoot != true (pod must not set x), runAsUser=0 (pod)'
+    )
+    assert deploy.violations(said) == {"restricted volume types", "runAsNonRoot != true", "runAsUser=0"}

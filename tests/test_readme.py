@@ -1,125 +1,126 @@
-"""The README tells the truth: its output is the real one, and its commands exist.
+"""README, docs/ and CONTRIBUTING tell the truth: their outputs are the real ones, and their commands work.
 
-`python tests/test_readme.py` puts the present output into the README.
+`python tests/test_readme.py` puts the present outputs into them.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
-import shlex
 import subprocess
 import sys
+import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
-BLOCK = re.compile(r"(<!-- output: (.+?) -->\n```text\n)(.*?)(```\n<!-- end -->)", re.DOTALL)
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from gputopo.rules.codes import MODULES
+from tests.pages import play
+from tests.pages.read import OUTPUT, README, ROOT, pages, shell, shown
+
+# Programs that a page may call beside ours: what people have on a node, at a desk, in CI.
+OTHERS = frozenset({
+    "cat", "cp", "git", "kubectl", "lscpu", "lspci", "make", "mkdir", "nvidia-smi", "pip", "pre-commit", "pytest",
+    "python", "scp", "sh", "ssh", "tar", "torchrun",
+})  # fmt: skip
+LINK = re.compile(r"\]\(([^)#]*)(#[^)]*)?\)")
 
 
-def output(command: str) -> str:
-    """What the command prints; `make inspect`: what it runs once .venv is there."""
-    if command != "make inspect":
-        return printed(shlex.split(command))
-    makefile = (ROOT / "Makefile").read_text()
-    sample = re.search(r"^SAMPLE = (\S+)$", makefile, re.MULTILINE)
-    assert sample
-    assert "gputopo inspect $(SAMPLE)" in makefile
-    return printed(["inspect", sample[1]])
+def name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
 
 
-def printed(arguments: list[str]) -> str:
-    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
-    done = subprocess.run(
-        [sys.executable, "-m", "gputopo", *arguments],
-        capture_output=True, text=True, check=True, cwd=ROOT, env=environment,
-    )  # fmt: skip
-    return done.stdout
+@pytest.mark.parametrize("page", pages(), ids=name)
+def test_commands_work_and_outputs_are_the_real_ones(page: Path, tmp_path: Path) -> None:
+    with play.place(tmp_path):
+        assert list(play.troubles(page)) == []
+        assert play.rewritten(page) == page.read_text(encoding="utf-8")
 
 
-def commands() -> list[list[str]]:
-    """The arguments of every `gputopo` in the README's console blocks."""
-    found = []
-    for block in re.findall(r"```console\n(.*?)```", README.read_text(), re.DOTALL):
-        for line in re.findall(r"^\$ (.*)$", block, re.MULTILINE):
-            words = shlex.split(line, comments=True)
-            if any(word.endswith("gputopo") for word in words):
-                place = next(n for n, word in enumerate(words) if word.endswith("gputopo"))
-                found.append(words[place + 1 :])
-    return found
+@pytest.mark.parametrize("page", pages(), ids=name)
+def test_a_shell_can_read_it_and_knows_every_program(page: Path) -> None:
+    text = shell(page)
+    done = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    targets = set(re.findall(r"^([a-z0-9]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for one in shown(page):
+        for words in one.programs:
+            assert words[0] == "gputopo" or Path(words[0]).name in OTHERS, one.line
+            if words[0] == "make":
+                assert words[1] in targets, one.line
+            if words[:2] == ("python", "-m"):
+                assert find_spec(words[2]), one.line
+            elif words[0] in ("python", "pytest"):
+                assert all((ROOT / word).exists() for word in words[1:]), one.line
 
 
-def test_the_outputs_in_the_readme_are_the_real_ones() -> None:
-    blocks = BLOCK.findall(README.read_text())
-    assert {command.split()[0] for _, command, _, _ in blocks} == {"make", "allocate"}
-    for _, command, text, _ in blocks:
-        assert text == output(command)
+@pytest.mark.parametrize("page", pages(), ids=name)
+def test_its_links_lead_somewhere(page: Path) -> None:
+    for path, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+        if "://" in path:
+            continue
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), path
+        if anchor and target.suffix == ".md":
+            heads = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor[1:] in {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}, anchor
 
 
-CLAIM = """
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: one}
-spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}
-"""
-POD = """
-apiVersion: v1
-kind: Pod
-metadata: {name: one}
-spec: {containers: [{name: main, resources: {limits: {nvidia.com/gpu: 4}}}]}
-"""
-SLICES = """
-apiVersion: resource.k8s.io/v1
-kind: DeviceClass
-metadata: {name: gpu.example.com}
-spec: {selectors: [{cel: {expression: "device.driver == 'gpu.example.com'"}}]}
----
-apiVersion: resource.k8s.io/v1
-kind: ResourceSlice
-metadata: {name: node-a-gpus}
-spec:
-  driver: gpu.example.com
-  nodeName: node-a
-  pool: {name: node-a, generation: 1, resourceSliceCount: 1}
-  devices: [{name: gpu-0}]
-"""
+@pytest.mark.parametrize("page", pages(), ids=name)
+def test_the_rules_it_names_exist(page: Path) -> None:
+    assert set(re.findall(r"\bGT\d{3}\b", page.read_text(encoding="utf-8"))) <= set(MODULES)
 
 
-@pytest.mark.parametrize("arguments", commands(), ids=" ".join)
-def test_a_command_of_the_readme_works(arguments: list[str], tmp_path: Path) -> None:
-    """With files of those names: shipped samples stand in for what a reader has."""
-    from gputopo.sample_files import sample_paths
+@pytest.mark.parametrize(("page", "schema"), [("pods", "PodAudit"), ("diagnose", "Diagnosis")])
+def test_the_json_fields_it_names_exist(page: str, schema: str) -> None:
+    """The first column of the table below `## JSON`."""
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    table = text.partition("\n## JSON\n")[2].partition("\n## ")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    named = {word for cell in cells for word in re.findall(r"\w+", cell)}
+    written = json.loads((ROOT / "docs" / "schema" / f"{schema}.json").read_text(encoding="utf-8"))
+    known = {*written["properties"], *(key for one in written["$defs"].values() for key in one.get("properties", ()))}
+    assert len(named) > 10
+    assert named <= known
 
-    sample = {Path(path).name: Path(path) for path in sample_paths("hgx-h100")}
-    for name in ("topo.txt", "lscpu.txt"):
-        (tmp_path / name).write_bytes(sample[name].read_bytes())
-    cpu = tmp_path / "host/sys/devices/system/node/node0"
-    cpu.mkdir(parents=True)
-    (cpu / "cpulist").write_text("0-7\n")
-    subprocess.run(["tar", "cf", "capture.tar.xz", "-C", "host", "sys"], cwd=tmp_path, check=True)
-    if "collect" not in arguments:
-        subprocess.run(["tar", "czf", "node.tar.gz", "-C", "host", "sys"], cwd=tmp_path, check=True)
-    (tmp_path / "claim.yaml").write_text(CLAIM)
-    (tmp_path / "slices.yaml").write_text(SLICES)
-    (tmp_path / "pod.yaml").write_text(POD)
-    (tmp_path / "nodes").mkdir()
-    (tmp_path / "nodes" / "a17.txt").write_bytes(sample["topo.txt"].read_bytes())
-    arguments = [str(tmp_path / "host") if word == "/host" else word for word in arguments]
-    with (tmp_path / "topo.txt").open() as text:
+
+def test_the_index_names_every_page() -> None:
+    index = ROOT / "docs" / "README.md"
+    linked = {(index.parent / path).resolve() for path, _ in LINK.findall(index.read_text(encoding="utf-8"))}
+    assert set(pages()) - {index} <= linked
+
+
+def test_live_commands_of_the_readme_work(tmp_path: Path) -> None:
+    """This machine stands in for a reader's, whatever it is."""
+    lines = [one.line for one in shown(README) if ("gputopo",) in one.programs or "gputopo collect -o" in one.line]
+    assert len(lines) == 2
+    for line in lines:
         done = subprocess.run(
-            [sys.executable, "-m", "gputopo", *arguments],
-            capture_output=True, text=True, check=False, cwd=tmp_path, stdin=text,
+            play.live(line), capture_output=True, text=True, check=False, cwd=tmp_path,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )  # fmt: skip
-    assert done.returncode == 0
-    if "collect" in arguments:
-        assert done.stderr.startswith("gputopo: wrote node.tar.gz: ")
-        assert (tmp_path / "node.tar.gz").stat().st_size
-    else:
-        assert done.stderr == ""
-        assert done.stdout
+        assert done.returncode == 0
+        assert done.stdout or done.stderr.startswith("gputopo: wrote node.tar.gz: ")
+
+
+def test_what_is_wrong_on_a_page_is_said(tmp_path: Path) -> None:
+    """A verb, an option, an exit code, an output that is not so."""
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```console\n$ gputopo sample:dgx2 --matrixx\n$ gputopo lint pod.yaml   # exit 1\n"
+        "$ gputopo allocate everything sample:dgx2\n$ gputopo pods --kube -A\n```\n"
+        "<!-- output: explain GT402 | head -1 -->\n```text\nold\n```\n<!-- end -->\n"
+    )
+    (tmp_path / "folder").mkdir()
+    with play.place(tmp_path / "folder"):
+        said = list(play.troubles(page))
+        assert [one.split(":")[0].split()[1] for one in said] == ["sample", "lint", "allocate"]
+        assert "GT402 sockets-crossed-over-pcie" in play.rewritten(page)
 
 
 def test_every_exit_code_and_format_is_there() -> None:
@@ -129,5 +130,13 @@ def test_every_exit_code_and_format_is_there() -> None:
     assert "not related to Alibaba Cloud's gputopo-device-plugin" in text
 
 
+def main() -> None:
+    for page in pages():
+        if OUTPUT.search(page.read_text(encoding="utf-8")):
+            with tempfile.TemporaryDirectory() as folder, play.place(Path(folder)):
+                list(play.troubles(page))
+                page.write_text(play.rewritten(page), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    README.write_text(BLOCK.sub(lambda block: block[1] + output(block[2]) + block[4], README.read_text()))
+    main()

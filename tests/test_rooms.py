@@ -33,10 +33,12 @@ MAY: dict[str, set[str]] = {
     "rules": WORDS
     | {"records", "holdings", "nccl_records", "job_records", "topology", "cel", "allocate", "pods", "jobs", "nccl"},
     "fleet": WORDS | {"records", "topology", "allocate", "rules"},
-    "documents": WORDS | {"records", "holdings", "topology", "allocate", "pods", "jobs", "rules", "fleet"},
+    "checks": WORDS | {"records", "topology", "allocate", "rules", "fleet"},
+    "documents": WORDS
+    | {"records", "holdings", "topology", "allocate", "pods", "jobs", "rules", "fleet", "checks"},
     "reports": WORDS
     | {"records", "holdings", "topology", "allocate", "nccl", "pods", "jobs", "rules"}
-    | {"fleet", "documents", "inspection"},
+    | {"fleet", "checks", "documents", "inspection"},
     "inspection_job": WORDS
     | {"inspection", "inspection_pods", "records", "job_records", "evidence", "parsers", "topology", "allocate", "pods"}
     | {"jobs", "rules"},
@@ -56,7 +58,7 @@ NOT_FORMATS = {
     "nvidia_smi_values", "amd_tables", "kube_objects", "manifests", "plugin_config", "kubelet_config",
     "kubelet_state", "gres_conf", "allocate_answer", "cgroup_cpuset", "proc_cgroup", "numa_maps", "gpu_processes",
     "told_devices", "container_told", "json_values", "slurm_gres", "klog_line", "open_devices",
-    "log_lines", "formats_jobs",
+    "log_lines", "formats_jobs", "node_spec",
 }  # fmt: skip
 THIRD_PARTY = {
     "typer": {"cli", "commands"},
@@ -70,6 +72,7 @@ THIRD_PARTY = {
     "kubernetes": {"evidence"},
     "urllib3": {"evidence"},
     "grpc_tools": {"protos"},
+    "prometheus_client": {"commands"},
     "google.protobuf": {"parsers", "protos"},
 }
 

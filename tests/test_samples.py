@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from gputopo.cli import run
 from gputopo.errors import GputopoError
 from gputopo.sample_files import sample_names, sample_paths
 from tests.machines import MACHINES, PLANTABLE, SPELLINGS, Spelled, planted, spellings, write
 from tests.machines.letters import NEAR_TO_FAR, devices, pcie_level
 from tests.machines.render_topo import cut_cpus, render_topo
 
+SAMPLES = write.SAMPLES
 WANTED = {
     "hgx-h100", "hgx-h200-container", "hgx-b200", "dgx-a100", "dgx-a100-nps4", "dgx1-v100", "dgx2", "gb200-tray",
     "pcie-2s-8gpu", "pcie-bridged", "pcie-10gpu", "4x4090", "l40s-vm-flat", "soc-era-p40", "mixed-5gpu", "single-gpu",
@@ -83,9 +85,9 @@ def test_check_names_an_old_a_missing_and_a_leftover_file(tmp_path: Path, monkey
     monkeypatch.setattr(write, "SAMPLES", tmp_path)
     assert write.main([]) == 0
     assert write.main(["--check"]) == 0
-    (tmp_path / "single-gpu" / "topo.txt").write_text("old")
-    (tmp_path / "dgx2" / "README.md").unlink()
-    (tmp_path / "stray").write_text("")
+    (tmp_path / "nvidia-smi-topo/single-gpu/topo.txt").write_text("old")
+    (tmp_path / "pods/pcie-2s-8gpu-crossing/README.md").unlink()
+    (tmp_path / "jobs/stray").write_text("")
     said = {line.split(":")[0] for line in write.differences()}
     assert said == {"not current", "missing", "left over"}
     assert write.main(["--check"]) == 1
@@ -93,6 +95,38 @@ def test_check_names_an_old_a_missing_and_a_leftover_file(tmp_path: Path, monkey
 
 def test_one_gpu_without_numa_to_the_byte() -> None:
     assert topo("single-gpu") == SINGLE_GPU_550
+
+
+def answered(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    run([*arguments, "-o", "json"])
+    said = capsys.readouterr()
+    assert said.err == ""
+    document: dict[str, Any] = json.loads(said.out)
+    return document
+
+
+def test_the_job_is_on_its_machine_and_its_cause_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    """Eight ranks at the machine's bus ids; the one thing wrong with it is what it was started with."""
+    folder = SAMPLES / "jobs/hgx-h100-p2p-disabled"
+    log, gpus = str(folder / "nccl.log"), str(folder / "gpus.csv")
+    said = answered(["diagnose", "sample:hgx-h100", gpus, "--nccl-log", log], capsys)
+    assert [(one["rank"], one["gpu"]) for one in said["ranks"]] == [(at, f"GPU{at}") for at in range(8)]
+    assert [one["rule"] for one in said["findings"] if one["severity"] != "info"] == ["GT511"]
+    assert not any("bus ids" in one["text"] for one in said["assumptions"])
+    assert {hop["transport"] for hop in said["hops"]} == {"SHM/direct/direct"}
+
+
+@pytest.mark.parametrize("file", ["podresources.json", "kubelet_internal_checkpoint"])
+def test_the_pods_hold_what_the_real_plugin_can_give(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = SAMPLES / "pods/pcie-2s-8gpu-crossing"
+    gpus, objects = str(folder / "gpus.txt"), str(folder / "pods.json")
+    said = answered(["pods", "sample:pcie-2s-8gpu", gpus, str(folder / file), objects], capsys)
+    held = {one["name"]: one["gpus"] for one in said["pods"]}
+    assert held == {"embed-0": ["GPU0"], "embed-1": ["GPU4"], "llm-tp4-0": ["GPU1", "GPU2", "GPU3", "GPU5"]}
+    assert said["conflicts"] == []
+    assert [one["rule"] for one in said["findings"]] == ["GT402"]
+    asked = ["allocate", "device-plugin", "sample:pcie-2s-8gpu", "-c", "4", "--in-use", "0,4"]
+    assert held["llm-tp4-0"] in [one["gpus"] for one in answered(asked, capsys)["outcomes"]]
 
 
 @pytest.mark.parametrize("name", FIRST_ROWS)

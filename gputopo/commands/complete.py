@@ -242,6 +242,8 @@ WORDS: dict[str, tuple[str, ...]] = {
 }
 VALUES: dict[str, Callable[[str], Answer]] = {
     "[SOURCE]...": _sources,
+    "A": _sources,
+    "B": _sources,
     "[CODE]": lambda word: Answer(_rules(word)),
     "FORMAT": _formats,
     "CODES": _codes,
@@ -257,7 +259,7 @@ VALUES: dict[str, Callable[[str], Answer]] = {
     "FILE|hgx": lambda word: Answer(_starting(word, (("hgx", "The partitions of an HGX board."),)), 0),
     **dict.fromkeys(
         ("SECONDS", "SALT", "N", "N,N,...", "SET", "KEY", "VERSION", "V", "NAME", "SIZE", "MODEL", "KEY=VALUE,...",
-         "NS/NAME", "NAMESPACE", "SELECTOR", "K", "P", "GB/s"),
+         "NS/NAME", "NAMESPACE", "SELECTOR", "K", "P", "GB/s", "HOST:PORT"),
         _nothing,
     ),
 }

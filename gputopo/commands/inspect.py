@@ -37,6 +37,8 @@ def command(
     bandwidth: options.Bandwidth = False,
     gpus: options.Gpus = None,
     count: options.CountOfSets = None,
+    watch: options.Watch = False,
+    interval: options.Interval = 5.0,
 ) -> int:
     """What is on this node, how is it wired, what is odd; from this node or from anything saved."""
     if merge and each:
@@ -48,6 +50,8 @@ def command(
     as_format = options.checked_format(as_format)
     assumed = options.pairs(assume, "--assume")
     selected, ignored = options.codes(select), options.codes(ignore)
+    if watch:
+        _check_watch(sources, form, output_file, bandwidth, interval)
     inspections: tuple[Inspection, ...]
     if not sources:
         from gputopo.inspection import inspect_reading
@@ -80,9 +84,42 @@ def command(
     elif form in FORMS:
         text = _passed_on(inspections, form, matrix, verbose, timeout if bandwidth else None)
     else:
-        text = _document(inspections, form, provenance=verbose)
+        text = _document(inspections, form, provenance=verbose, one_line=watch)
     output.write(text, output_file)
+    if watch:
+        return _watch(inspections[0], root, driver_root, timeout, assumed, selected, ignored, form, interval, quiet)
     return int(_fails(inspections, fail_on)) or (3 if cut else 0)
+
+
+def _check_watch(
+    sources: Sequence[str] | None, form: str, output_file: str | None, bandwidth: bool, interval: float
+) -> None:  # fmt: skip
+    options.checked_interval(interval)
+    options.checked_watch(form, output_file)
+    if sources:
+        raise GputopoError("-w is for the live node, which changes", "-w", "gputopo diff A B compares two files")
+    if bandwidth:
+        raise GputopoError("-w and --bandwidth exclude one another")
+
+
+def _watch(
+    first: Inspection, root: str | None, driver_root: str | None, timeout: float, assumed: dict[str, str],
+    selected: tuple[str, ...], ignored: tuple[str, ...], form: str, interval: float, quiet: bool,
+) -> int:  # fmt: skip
+    from gputopo.commands.inspect_watch import watch
+    from gputopo.evidence.live.hot_plug import HotPlug
+    from gputopo.inspection import inspect_reading
+
+    events = HotPlug()
+    if events.why_not and not quiet:
+        output.say(f"{events.why_not}: looking every {interval:g} s")
+
+    def ask() -> Inspection:
+        reading = read_live(root, driver_root, timeout, None, True)
+        return inspect_reading(reading, assume=assumed, select=selected, ignore=ignored)
+
+    watch(first, ask, lambda text: output.write(text, None), form, lambda: events.wait(interval))
+    return 0
 
 
 def open_pieces(specs: Sequence[str], timeout: float, quiet: bool) -> tuple[Piece, ...]:
@@ -177,7 +214,8 @@ def _passed_on(
     return render(form, "gputopo inspect", reports, None if seconds is None else lambda: monotonic() > end)
 
 
-def _document(inspections: Sequence[Inspection], form: str, *, provenance: bool) -> str:
+def _document(inspections: Sequence[Inspection], form: str, *, provenance: bool, one_line: bool = False) -> str:
+    """`one_line`: JSON that is the first line of others."""
     from gputopo.documents.node import encode, encode_list
 
     items = [encode(one.node, one.findings, one.not_checked, provenance=provenance) for one in inspections]
@@ -186,6 +224,10 @@ def _document(inspections: Sequence[Inspection], form: str, *, provenance: bool)
 
         return of_documents(items)
     document = items[0] if len(items) == 1 else encode_list(items)
+    if one_line:
+        import json
+
+        return f"{json.dumps(document)}\n"
     if form == "json":
         from gputopo.reports.json import render
     else:

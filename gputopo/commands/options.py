@@ -91,6 +91,10 @@ CountOfSets = Annotated[
     Optional[int],  # noqa: UP045
     typer.Option("-c", "--count", metavar="N", help="All sets of N GPUs, ranked and grouped by shape."),
 ]
+Watch = Annotated[bool, typer.Option("-w", "--watch", help="Then print what changes, until interrupted.")]
+Interval = Annotated[
+    float, typer.Option("--interval", metavar="SECONDS", help="-w: how often to look.", show_default=True)
+]
 Timeout = Annotated[
     float, typer.Option("--timeout", metavar="SECONDS", help="Every wait ends by it.", show_default=True)
 ]
@@ -152,3 +156,18 @@ def checked_format(id: str | None) -> str | None:
         hint = f"did you mean {near[0]}?" if near else "gputopo formats lists them"
         raise GputopoError(f"no such format: {id}", "--as", hint)
     return id
+
+
+def checked_interval(seconds: float) -> float:
+    """More often than ten times a second is no watching, less than once a day neither."""
+    if not 0.1 <= seconds <= 86400:
+        raise GputopoError(f"--interval takes seconds between 0.1 and 86400, not {seconds:g}")
+    return seconds
+
+
+def checked_watch(form: str, output_file: str | None) -> None:
+    """What -w can print: lines, or a JSON document a line."""
+    if form not in ("text", "json"):
+        raise GputopoError(f"-w prints text or json, not {form}", "-o", "-o json: a JSON document a line")
+    if output_file is not None:
+        raise GputopoError("-w and --output-file exclude each other", "-w", "redirect standard output: >> FILE")

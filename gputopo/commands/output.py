@@ -13,14 +13,14 @@ NARROWEST, WIDEST, PIPED = 80, 200, 100
 FORMS = ("markdown", "csv", "html")  # those of reports/forms.py, which is loaded for them only
 
 
-def write(text: str, file: str | None) -> None:
-    """To the file, or to standard output; a reader that left early (`| head`) is no error."""
+def write(text: str, file: str | None) -> bool:
+    """To the file, or to standard output; a reader that left early (`| head`) is no error, and False."""
     if file is not None:
         _write_file(text, file)
-    elif sys.stdout is None:
+        return True
+    if sys.stdout is None:
         raise GputopoError("cannot write: standard output is closed")
-    else:
-        _write_stream(text, sys.stdout)
+    return _write_stream(text, sys.stdout)
 
 
 def say(message: str) -> None:
@@ -67,7 +67,7 @@ def place(when: str, file: str | None) -> tuple[int, bool, bool]:
     return width(stream), coloured(when, file), encoding.lower().replace("-", "").startswith("utf")
 
 
-def _write_stream(text: str, stream: TextIO) -> None:
+def _write_stream(text: str, stream: TextIO) -> bool:
     encoding = stream.encoding or "utf-8"
     try:
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
@@ -75,10 +75,12 @@ def _write_stream(text: str, stream: TextIO) -> None:
     except BrokenPipeError:
         # Python flushes again on exit; what is left goes nowhere instead.
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        return False
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         what = (error.strerror or str(error)).lower()
         raise GputopoError(f"cannot write: {what}", "standard output") from error
+    return True
 
 
 def _write_file(text: str, file: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
@@ -55,6 +55,8 @@ def command(
     all_namespaces: options.AllNamespaces = False,
     selector: options.Selector = None,
     node: NodeName = None,
+    watch: options.Watch = False,
+    interval: options.Interval = 5.0,
     form: Format = "text",
     output_file: options.OutputFile = None,
     color: options.Color = "auto",
@@ -79,23 +81,52 @@ def command(
     seconds = options.checked_timeout(timeout)
     of_pods = _selection(namespace, all_namespaces, selector)
     cluster = _cluster(kube, context, kubeconfig, namespace, node)
-    if cluster is not None:
-        found = _kube(cluster, sources, socket or kubelet_root or proc, of_pods, assumed, seconds, quiet, verbose)
-    elif sources:
-        if socket is not None or kubelet_root is not None:
-            option = "--socket" if socket is not None else "--kubelet-root"
-            raise GputopoError(f"{option} is for the live node; give the files as sources instead")
-        beside = processes(proc, live=False, timeout=seconds) if proc is not None else ()
-        found = audits(
-            pieces(sources, seconds, quiet), assumed, select=of_pods, only=node, processes=beside
-        )  # fmt: skip
-    else:
-        found = _live(socket, kubelet_root, proc, of_pods, node, seconds, quiet)
-    audited = [(one, run(one, selected, ignored)) for one in found]
+    if watch:
+        options.checked_interval(interval)
+        options.checked_watch(form, output_file)
+        if sources and cluster is None:
+            raise GputopoError("-w is for what changes: the live node, or a cluster with --kube", "-w", "leave -w out")
+
+    def ask(quiet: bool) -> Audited:
+        if cluster is not None:
+            found = _kube(cluster, sources, socket or kubelet_root or proc, of_pods, assumed, seconds, quiet, verbose)
+        elif sources:
+            if socket is not None or kubelet_root is not None:
+                option = "--socket" if socket is not None else "--kubelet-root"
+                raise GputopoError(f"{option} is for the live node; give the files as sources instead")
+            beside = processes(proc, live=False, timeout=seconds) if proc is not None else ()
+            found = audits(
+                pieces(sources, seconds, quiet), assumed, select=of_pods, only=node, processes=beside
+            )  # fmt: skip
+        else:
+            found = _live(socket, kubelet_root, proc, of_pods, node, seconds, quiet)
+        return [(one, run(one, selected, ignored)) for one in found]
+
+    audited = ask(quiet)
+    if watch:
+        _watch(audited, lambda: ask(True), form, interval, color, verbose, quiet)
+        return 0
     fails = _fails(audited, fail_on)
     note = f"{int(fails)} (--fail-on {fail_on})" if output.on_terminal(output_file) and not quiet else None
     output.write(_text(audited, form, output_file, color, verbose, quiet, note, fail_on), output_file)
     return int(fails)
+
+
+def _watch(
+    first: Audited, ask: Callable[[], Audited], form: str, interval: float, color: str, verbose: bool, quiet: bool
+) -> None:  # fmt: skip
+    """A report first, then a line a change; as JSON all that is there comes as ADDED. Until nobody reads."""
+    from gputopo.commands.pods_watch import watch
+
+    def write(text: str) -> bool:
+        return output.write(text, None)
+
+    if form == "text":
+        if write(_text(first, form, None, color, verbose, quiet, None, "never")):
+            watch(ask, write, form, interval, first=first)
+        return
+    looks = iter((first,))
+    watch(lambda: next(looks, None) or ask(), write, form, interval)
 
 
 def _selection(namespace: str | None, all_namespaces: bool, selector: str | None) -> Selection:

@@ -18,20 +18,16 @@ if TYPE_CHECKING:
     from gputopo.rules.pods.audit import Audit
 
 Audited = Sequence["tuple[Audit, tuple[Finding, ...]]"]
-FORMS = ("text", "json")
-
-
-def checked_interval(seconds: float) -> float:
-    if not 0.1 <= seconds <= 86400:
-        raise GputopoError(f"--interval takes seconds between 0.1 and 86400, not {seconds:g}")
-    return seconds
 
 
 def watch(
-    ask: Callable[[], Audited], write: Callable[[str], object], form: str, interval: float,
+    ask: Callable[[], Audited], write: Callable[[str], bool], form: str, interval: float,
     sleep: Callable[[float], object] = time.sleep, first: Audited | None = None,
 ) -> None:  # fmt: skip
-    """Until it is interrupted or nobody reads. `first`: what was printed already, so that only changes follow."""
+    """Until it is interrupted or `write` says that nobody reads.
+
+    `first`: what was printed already, so that only changes follow.
+    """
     from gputopo.reports import pod_changes
 
     told = pod_changes.events if form == "json" else pod_changes.lines
@@ -48,8 +44,8 @@ def watch(
             silent = False
             for node in dict.fromkeys((*known, *now)):
                 text = told(known.get(node), now.get(node))
-                if text:
-                    write(text)
+                if text and not write(text):
+                    return
             known = now
         sleep(interval)
 

@@ -3,6 +3,7 @@
 containers[]: devices, gpus (null: no source resolves the ids), numaNodes, packages, cpus (exclusive; null with
               cpuPool shared), memoryNumaNodes, crossPackage, crossNuma, weakest, better (null with betterReason)
 pods[], owners[]: the same of the GPUs of a pod, and of the pods of one job
+devices[].unit: its GPU or NIC; where it is none of the node, the UUID or driver/pool/device that its name stands for
 earlier[]: what a log or a metric says of another time than `at`; past: the whole answer is of such a time
 free: GPUs that nothing holds, device ids where they are not resolved, null where no source lists them
 """
@@ -102,7 +103,7 @@ _device = record(
     model.Device, "HeldDevice",
     Field("resource", text_form), Field("id", text_form), Field("gpu", _text), Field("nic", _text),
     Field("mig", _text), Field("replica", _text), Field("numaNodes", _numbers, "numa_nodes"),
-    Field("health", text_form), Field("unresolved", text_form),
+    Field("health", text_form), Field("unresolved", text_form), Field("unit", text_form),
 )  # fmt: skip
 _memory = record(
     MemoryHeld, "HeldMemory",

@@ -9,7 +9,18 @@ import json
 import sys
 from pathlib import Path
 
-from gputopo.documents import admission, allocation, allocation_comparison, diagnosis, forecast, lint, pod_audit, shape
+from gputopo.documents import (
+    admission,
+    allocation,
+    allocation_comparison,
+    check_result,
+    diagnosis,
+    diff,
+    forecast,
+    lint,
+    pod_audit,
+    shape,
+)
 from gputopo.documents.forms import REQUIRED, Schema
 from gputopo.errors import GputopoError
 
@@ -28,7 +39,10 @@ def schemas() -> dict[str, Schema]:
     ):
         made[kind] = {**_head(kind), **one, "$defs": defs}
         made[list_kind] = _list_of(list_kind, kind, one, defs)
-    for kind, (report, defs) in ((lint.KIND, lint.parts()), (admission.KIND, admission.parts())):
+    for kind, (report, defs) in (
+        (lint.KIND, lint.parts()), (admission.KIND, admission.parts()), (diff.KIND, diff.parts()),
+        (check_result.KIND, check_result.parts()),
+    ):  # fmt: skip
         made[kind] = {**_head(kind), **report, "$defs": defs}
     return made
 

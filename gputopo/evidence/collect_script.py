@@ -9,14 +9,14 @@ the manifest says so. Its text is in `collect_sh/`, where @WORDS@ stand for what
 
 from __future__ import annotations
 
-import os
+import pkgutil
 from collections.abc import Iterable
 
 from gputopo.evidence.redact import COMMON_WORDS, KINDS
 from gputopo.version import __version__
 
 PARTS = ("values.sh", "files.sh", "devices.sh", "node.sh")
-FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "collect_sh")
+FOLDER = "collect_sh"
 _HEAD = """#!/bin/sh
 # What gputopo collect writes, from a node without Python (gputopo @VERSION@).
 #   sh collect.sh > NODE.ndjson
@@ -44,5 +44,8 @@ def script(keep: Iterable[str] = (), timeout: float = 10.0) -> str:
 
 
 def _part(name: str) -> str:
-    with open(os.path.join(FOLDER, name), encoding="ascii") as file:
-        return "".join(line for line in file if not line.startswith(_FOR_EDITORS))
+    """From beside this module, also where that is a zip."""
+    data = pkgutil.get_data(__package__, f"{FOLDER}/{name}")
+    assert data is not None, f"this installation has no {name}"
+    lines = data.decode("ascii").splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith(_FOR_EDITORS))

@@ -29,6 +29,7 @@ from gputopo.terms.protobuf_bytes import TAGS as PROTOBUF
 if TYPE_CHECKING:
     from gputopo.evidence.piece import Piece
 
+NCCL_SIGNS = ("NCCL INFO", "NCCL WARN")
 _NOT_YET = "this is {}, which this version does not read yet"
 _BESIDE = "this is {}: it does not say how a node is wired"
 _LOOKED_FOR = (
@@ -136,10 +137,21 @@ def _parse_text(text: str) -> tuple[NodeRecords, ...]:
             found.extend(_forced(id).parse(text))
         except Unreadable as error:
             failures.append((id, error.what, error.line, error.hint))
+    if not found and not failures:
+        found.extend(_job_alone(text))
     if not found:
         raise Unreadable(*failures[0][1:]) if failures else unrecognised(text)
     gaps = tuple(Gap((), "gpus", f"{id}: {what}", hint, line) for id, what, line, hint in failures)
     return (found[0]._replace(gaps=found[0].gaps + gaps), *found[1:])
+
+
+def _job_alone(text: str) -> tuple[NodeRecords, ...]:
+    """The GPUs that a job's log names, where nothing else of a node is in the text; it never contradicts evidence."""
+    if not any(sign in text for sign in NCCL_SIGNS):
+        return ()
+    from gputopo.parsers.nccl_log.alone import parse
+
+    return parse(text)
 
 
 def unrecognised(text: str) -> Unreadable:

@@ -217,9 +217,12 @@ def _queue(given: str, nodes: _Nodes) -> None:
 
 
 def _rows(lines: Iterable[str], columns: list[str], cut: str | None) -> Iterator[dict[str, str]]:
+    if "JOBID" not in columns:  # cut otherwise than it looks
+        return
+    at = columns.index("JOBID")
     for line in lines:
         words = [_word(one) for one in line.split(cut)]
-        if len(words) == len(columns) and words[columns.index("JOBID")][:1].isdigit():
+        if len(words) == len(columns) and words[at][:1].isdigit():
             yield dict(zip(columns, words))
 
 

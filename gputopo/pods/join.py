@@ -185,10 +185,10 @@ def _rejected(records: Iterable[PodRecord]) -> tuple[Pod, ...]:
         if one.rejected is not None:
             key = (one.uid,) if one.uid else (one.namespace, one.name)
             known = found.setdefault(key, one)
-            found[key] = known._replace(why=known.why or one.why)
+            found[key] = known._replace(why=known.why or one.why, requests=known.requests or one.requests)
     return tuple(
         Pod(one.namespace, one.name, one.uid, (), NOWHERE, one.owners, one.phase, one.admitted, one.rejected,
-            one.labels, one.why)
+            one.labels, one.why, one.requests)
         for one in found.values()
     )  # fmt: skip
 

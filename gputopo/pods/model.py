@@ -99,6 +99,7 @@ class Pod(NamedTuple):
     rejected: tuple[str, str] | None = None
     labels: tuple[tuple[str, str], ...] | None = None
     why: tuple[str, ...] = ()  # of a refusal: the hints that were weighed
+    requests: tuple[tuple[str, int], ...] = ()  # of a refusal: what it asked for
 
     @property
     def title(self) -> str:

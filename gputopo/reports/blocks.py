@@ -107,6 +107,19 @@ class Table(NamedTuple):
     indent: int = 2
 
 
+class Listed(NamedTuple):
+    """`labels` in columns, then parts that go on under themselves."""
+
+    labels: tuple[Cell, ...]
+    parts: tuple[Cell, ...]
+
+
+class Listing(NamedTuple):
+    """Labels of one width over all rows, as far as they leave room for the parts."""
+
+    rows: tuple[Listed, ...]
+
+
 class Matrix(NamedTuple):
     """Labels and right-aligned cells; split into groups of columns where it is too wide."""
 
@@ -140,4 +153,4 @@ class Notes(NamedTuple):
     items: tuple[Note, ...]
 
 
-Block = Union[Blank, Text, KeyValue, Table, Matrix, Findings, Notes]  # noqa: UP007
+Block = Union[Blank, Text, KeyValue, Table, Listing, Matrix, Findings, Notes]  # noqa: UP007

@@ -1,4 +1,8 @@
-"""A PodAudit as metrics. Labels are names of the cluster and codes of rules: as many series as containers hold GPUs."""
+"""A PodAudit as metrics: `metrics` with the names of containers, `totals` in numbers only.
+
+Labels of `metrics` are names of the cluster and codes of rules: as many series as containers hold GPUs. `totals` has no
+more series for a thousand pods than for one, so it may be kept for years.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,36 @@ def metrics(audits: Sequence[Document]) -> tuple[Metric, ...]:
                tuple(_each(audits, lambda one: float(bool(one["better"])) if one["gpus"] else None))),
         Metric("gputopo_pod_findings", "Findings by rule and severity.", tuple(_findings(audits))),
     )  # fmt: skip
+
+
+def totals(audit: Document) -> tuple[Metric, ...]:
+    """Of one node; what is undecided of a container is counted in `gputopo_containers_undecided`."""
+    holding = [one for one in audit["containers"] if one["devices"] and _holds_gpus(one)]
+    crossing = [one["crossPackage"] if one["crossPackage"] is not None else one["crossNuma"] for one in holding]
+    findings = Counter((one["rule"], one["severity"]) for one in audit["findings"])
+    return (
+        _one("gputopo_gpus_free", "GPUs that nothing holds.", None if audit["free"] is None else len(audit["free"])),
+        _one("gputopo_containers_holding_gpus", "Containers that hold GPUs.", len(holding)),
+        _one("gputopo_containers_cross_socket", "Of these: their GPUs are on several sockets.",
+             sum(one["crossPackage"] is True for one in holding)),
+        _one("gputopo_containers_cross_numa", "Of these: their GPUs are on several NUMA nodes.",
+             sum(one["crossNuma"] is True for one in holding)),
+        _one("gputopo_containers_better_free", "Of these: a better set of their own and the free GPUs exists.",
+             sum(bool(one["better"]) for one in holding)),
+        _one("gputopo_containers_undecided", "Of these: whether they cross is not known.", crossing.count(None)),
+        Metric("gputopo_pods_findings", "What rules found of pods, by rule and severity.", tuple(
+            Sample({"rule": rule, "severity": severity}, count)
+            for (rule, severity), count in sorted(findings.items()))),
+    )  # fmt: skip
+
+
+def _holds_gpus(container: Document) -> bool:
+    """Also where no source resolves its ids to GPUs: `gpus` is null then."""
+    return container["gpus"] is None or any(device["gpu"] for device in container["devices"])
+
+
+def _one(name: str, help: str, value: float | None) -> Metric:
+    return Metric(name, help, () if value is None else (Sample({}, value),))
 
 
 def _free(audits: Sequence[Document]) -> Iterator[Sample]:

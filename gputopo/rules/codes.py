@@ -152,6 +152,7 @@ MODULES: dict[str, str] = {
     "GT550": "jobs.log_of_another_node",
     "GT551": "jobs.log_cut_short",
     "GT552": "jobs.several_jobs_in_log",
+    "GT601": "checks.node_not_as_specified",
 }
 
 # These have nothing to say unless the node has an observation whose kind begins so: then they need not

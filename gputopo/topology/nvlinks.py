@@ -78,17 +78,23 @@ def via_switch_by_count(counts: Mapping[int, Mapping[int, int]], models: Sequenc
     """Per GPU of a matrix: whether its NV# can only be a fabric (True) or only cables (False).
 
     counts[gpu][peer] = printed NV# (0 where a letter is printed). The sum over the peers of cables
-    cannot exceed the links a GPU has; a fabric gives the same number to every peer. Both fit: absent.
+    cannot exceed the links a GPU has; a fabric gives the same number to every peer that has no fewer
+    links itself. Both fit: absent.
+
+    >>> via_switch_by_count({0: {1: 17, 2: 18, 3: 18}}, [None])  # GPU1 has a link that is down
+    {0: True}
+    >>> via_switch_by_count({0: {1: 1, 2: 2, 3: 2}}, [None])
+    {0: False}
     """
     decided = {}
     for gpu, peers in counts.items():
         linked = [count for count in peers.values() if count]
         if not linked:
             continue
-        if len(set(linked)) > 1:
-            decided[gpu] = False
-        elif sum(linked) > _most(models[gpu]):
+        if sum(linked) > _most(models[gpu]):
             decided[gpu] = True
+        elif len(set(linked)) > 1:
+            decided[gpu] = False
         elif len(linked) < len(peers):
             decided[gpu] = False  # some peers have no link: a fabric leaves none of its GPUs out
     return decided

@@ -1,4 +1,4 @@
-"""`python -m tests.machines.write [--check]`: (re)write samples/ from the machines.
+"""`python -m tests.machines.write [--check]`: (re)write samples/ from the machines, and from jobs and pods on them.
 
 `--check` writes nothing; it names every file that is missing, old or left over, and exits 1.
 """
@@ -10,11 +10,14 @@ from pathlib import Path
 
 from tests.machines.catalogue import MACHINES
 from tests.machines.expected import render_expected
+from tests.machines.jobs_and_pods import job_files, pod_files
 from tests.machines.machine import Machine
 from tests.machines.render_lscpu import render_lscpu
 from tests.machines.render_topo import render_topo
 
-SAMPLES = Path(__file__).resolve().parents[2] / "samples" / "nvidia-smi-topo"
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+NODES = "nvidia-smi-topo"
+KINDS = (NODES, "jobs", "pods")  # the folders that are written; samples/README.md is not
 
 
 def sample_files(machine: Machine) -> dict[str, str]:
@@ -30,15 +33,16 @@ def sample_files(machine: Machine) -> dict[str, str]:
 
 
 def wanted() -> dict[Path, str]:
-    return {
-        SAMPLES / machine.name / name: text
+    nodes = {
+        f"{NODES}/{machine.name}/{name}": text
         for machine in MACHINES.values()
         for name, text in sample_files(machine).items()
     }
+    return {SAMPLES / path: text for path, text in (nodes | job_files() | pod_files()).items()}
 
 
 def differences() -> list[str]:
-    """What the folder lacks, has in another state, or has too much."""
+    """What the folders lack, have in another state, or have too much."""
     files = wanted()
     found = []
     for path, text in files.items():
@@ -46,7 +50,7 @@ def differences() -> list[str]:
             found.append(f"missing: {path}")
         elif path.read_bytes() != text.encode():
             found.append(f"not current: {path}")
-    present = {path for path in SAMPLES.rglob("*") if path.is_file()} if SAMPLES.is_dir() else set()
+    present = {path for kind in KINDS for path in (SAMPLES / kind).rglob("*") if path.is_file()}
     return found + [f"left over: {path}" for path in sorted(present - set(files))]
 
 

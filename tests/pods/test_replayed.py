@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gputopo.pods.model import Held
+from gputopo.pods.model import Held, Pod
+from gputopo.pods.placed import NOWHERE
 from gputopo.rules.pods.audit import Audit
 from gputopo.rules.pods.example import container, held, node
-from gputopo.rules.pods.replayed import given
+from gputopo.rules.pods.replayed import given, refused
 
 
 def crossing(*others: tuple[str, ...], policy: str | None = None) -> str:
@@ -50,3 +51,25 @@ def test_of_claims_replicas_and_unknown_free_gpus_nothing_is_said() -> None:
     for one in own:
         audit = Audit(one)
         assert given(audit, audit.units[0]) == ""
+
+
+def of_pod(size: int, *held_sets: tuple[str, ...], policy: str = "") -> str:
+    on = node()
+    own = held(on, *(container(one, on, f"p{at}") for at, one in enumerate(held_sets)))
+    why = ("TopologyAffinityError", "Resources cannot be allocated with Topology locality")
+    pod = Pod("ml", "big", None, (), NOWHERE, (), "Failed", None, why, requests=(("nvidia.com/gpu", size),))
+    return refused(Audit(own._replace(policies={"topology": policy} if policy else {})), pod)
+
+
+def test_what_a_refused_pod_meets_now_and_on_an_empty_node() -> None:
+    # Two GPUs a NUMA node: three never fit one, two do on an empty node.
+    assert of_pod(3, ("GPU0",)) == (
+        "replayed for 3 GPUs, 3 free now: policy none, best-effort and restricted admit it now, single-numa-node "
+        "refuses it on an empty node too (for its GPUs alone; the policy is in no source)"
+    )
+    assert of_pod(2, ("GPU0",), ("GPU2",), policy="single-numa-node") == (
+        "replayed for 2 GPUs, 2 free now: policy single-numa-node refuses it now, not on an empty node (for its GPUs "
+        "alone)"
+    )
+    assert of_pod(9) == "it asks for 9 GPUs, and the node has 4"
+    assert of_pod(0) == ""

@@ -147,3 +147,42 @@ def test_recorded_node_sets_are_audited_as_their_readme_says(
     else:
         assert severities == ({worst} if worst else set())
     assert got["conflicts"] == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("-w",), "-w is for what changes"),
+        (("-w", "--interval", "0"), "--interval takes seconds"),
+    ],
+)
+def test_what_cannot_be_watched_is_one_line(ask: Any, options: tuple[str, ...], said: str) -> None:
+    code, out, err = ask({"pod-a": [0]}, *options)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_watching_a_live_node_prints_a_report_then_changes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gputopo.commands import pods_watch
+
+    state = tmp_path / "device-plugins"
+    state.mkdir()
+    (state / "kubelet_internal_checkpoint").write_text(checkpoint({"pod-a": [0]}))
+    watched = pods_watch.watch
+
+    def until_the_second_pod(*given: Any, **named: Any) -> None:
+        def sleep(seconds: float) -> None:
+            if (state / "seen").exists():
+                raise KeyboardInterrupt
+            (state / "seen").touch()
+            (state / "kubelet_internal_checkpoint").write_text(checkpoint({"pod-a": [0], "pod-b": [1]}))
+
+        watched(*given, **named, sleep=sleep)
+
+    monkeypatch.setattr(pods_watch, "watch", until_the_second_pod)
+    code = run(["pods", "--kubelet-root", str(tmp_path), "-w", "-o", "json", "-q"])
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert code == 130
+    assert [(one["type"], one["object"]["podUID"]) for one in events] == [("ADDED", "pod-a"), ("ADDED", "pod-b")]

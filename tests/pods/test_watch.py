@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from gputopo.commands import pods_watch
+from gputopo.commands import options, pods_watch
 from gputopo.errors import GputopoError
 from gputopo.holdings import ContainerHolding
 from gputopo.reports import pod_changes
@@ -73,7 +73,7 @@ def watched(answers: Sequence[Look | GputopoError], form: str = "text", first: S
         return [one]
 
     with pytest.raises(Ended):
-        pods_watch.watch(ask, written.append, form, 5, sleep=lambda seconds: None, first=first)
+        pods_watch.watch(ask, lambda text: not written.append(text), form, 5, sleep=lambda seconds: None, first=first)
     return "".join(written)
 
 
@@ -94,4 +94,10 @@ def test_without_a_first_look_all_that_is_there_comes_first() -> None:
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
 def test_an_interval_is_a_positive_number(seconds: float) -> None:
     with pytest.raises(GputopoError, match="--interval"):
-        pods_watch.checked_interval(seconds)
+        options.checked_interval(seconds)
+
+
+def test_it_ends_when_nobody_reads_any_more() -> None:
+    looks = iter([[look(ONE)], [look(ONE, CROSSING)]])
+    pods_watch.watch(lambda: next(looks), lambda text: False, "text", 5, sleep=lambda seconds: None)
+    assert next(looks, None) is not None  # it did not ask again

@@ -118,6 +118,7 @@ def test_a_queue_says_how_many() -> None:
     assert [(one.node, one.containers[0].pod) for one in found] == [("gpu01", "4711"), ("gpu02", "4711")]
     piped = "JOBID|NAME|STATE|TRES_PER_NODE|NODELIST\n8|two words|RUNNING|gres:gpu:2|n1\n"
     assert [(one.node, one.containers[0].container) for one in parse(piped)] == [("n1", "two words")]
+    assert parse("JOBID NAME|NODELIST\n8|n1\n")[0].containers == ()
 
 
 def test_json() -> None:

@@ -59,6 +59,8 @@ def pod(body: Body, line: int) -> PodSaid:
         labels=tuple(texts(metadata, "labels", "metadata.labels").items()),
         line=line,
     )
+    if record.rejected is not None:
+        record = record._replace(requests=_asked_at_once(spec))
     if phase in ENDED:
         return PodSaid(record)
     gaps: list[Gap] = []
@@ -157,6 +159,18 @@ def _requests(container: Body) -> tuple[tuple[str, int], ...]:
                 if count:
                     found[name] = count
     return tuple(found.items())
+
+
+def _asked_at_once(spec: Body) -> tuple[tuple[str, int], ...]:
+    """What runs together, or a larger init container: its devices are handed on."""
+    total: dict[str, int] = {}
+    for one in mappings(spec, "containers", "spec.containers"):
+        for name, count in _requests(one):
+            total[name] = total.get(name, 0) + count
+    for one in mappings(spec, "initContainers", "spec.initContainers"):
+        for name, count in _requests(one):
+            total[name] = max(total.get(name, 0), count)
+    return tuple(total.items())
 
 
 def _claims(spec: Body, status: Body) -> dict[str, str]:

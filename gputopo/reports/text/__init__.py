@@ -16,6 +16,7 @@ from gputopo.reports.blocks import (
     Cell,
     Findings,
     KeyValue,
+    Listing,
     Matrix,
     Notes,
     Span,
@@ -25,6 +26,7 @@ from gputopo.reports.blocks import (
 )
 from gputopo.reports.style import SGR, Style
 from gputopo.reports.text.flow import labelled, paragraph, tidy
+from gputopo.reports.text.listing import listing_lines
 from gputopo.reports.text.matrix import matrix_lines
 from gputopo.reports.text.table import table_lines
 
@@ -53,6 +55,8 @@ def _block(block: Block, style: Style) -> list[Cell]:
     if isinstance(block, Table):
         title = (tidy(cell(block.title, "strong"), style), TITLE) if block.title else None
         return table_lines(block, title, style)
+    if isinstance(block, Listing):
+        return listing_lines(block, style)
     if isinstance(block, Matrix):
         return matrix_lines(block, style)
     if isinstance(block, Findings):

@@ -12,6 +12,7 @@ from gputopo.reports.views.inspect_notes import notes
 from gputopo.reports.views.words import cpu_list, file_name
 from gputopo.rules.jobs.told import Told
 from gputopo.rules.wording import counted, listed, names
+from gputopo.terms.cpu_mask import cpus_of
 from gputopo.topology.gpu_sets import SetSeen
 from gputopo.topology.node import NodeTopology
 
@@ -142,10 +143,8 @@ def _links(told: Told) -> Iterator[Block]:
 
 
 def _masks(told: Told) -> Iterator[Block]:
-    from gputopo.rules.jobs.ranks_off_their_cpus import mask
-
     job = told.diagnosis.job.nccl
-    seen = {one.gpu: mask(one.mask) for one in job.affinity} if job else {}
+    seen = {one.gpu: cpus_of(one.mask) for one in job.affinity} if job else {}
     said = [f"GPU {gpu}: {cpu_list(cpus)}" for gpu, cpus in list(seen.items())[:8] if cpus]
     if said:
         text = f"{listed(said)}: where NCCL binds the ranks (allowed and near the GPU)"

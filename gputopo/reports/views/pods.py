@@ -108,7 +108,7 @@ def _earlier(held: Held) -> tuple[Block, ...]:
 
 
 def _was(one: Earlier) -> str:
-    ids = one.gpus if one.gpus is not None else [_cut(each.id) for each in one.devices]
+    ids = one.gpus if one.gpus is not None else [_cut(each.unit) for each in one.devices]
     return "held " + listed(list(ids), 8)
 
 
@@ -140,7 +140,7 @@ def _row(unit: Unit, said: Said) -> Row:
 def _gpus(unit: Unit) -> Cell:
     """With replicas and MIG devices told apart; ids where nothing resolves them."""
     if unit.placed.gpus is None:
-        ids = [each.id for one in unit.containers for each in one.devices if each.is_gpu]
+        ids = [each.unit for one in unit.containers for each in one.devices if each.is_gpu]
         return cell(listed([_cut(id) for id in dict.fromkeys(ids)], 2), "dim")
     devices = [each for one in unit.containers for each in one.devices if each.is_gpu]
     shared = sum(each.replica is not None for each in devices)

@@ -29,7 +29,7 @@ from collections.abc import Iterator
 
 from gputopo.rules.finding import Finding
 from gputopo.rules.jobs.diagnosis import Diagnosis
-from gputopo.terms.cpu_set import CpuSet
+from gputopo.terms.cpu_mask import cpus_of
 
 CODE = "GT531"
 SEVERITY = "warning"
@@ -38,7 +38,7 @@ SEVERITY = "warning"
 def check(diagnosis: Diagnosis) -> Iterator[Finding]:
     for one in diagnosis.job.nccl.affinity if diagnosis.job.nccl else ():
         gpu = next((gpu for gpu in diagnosis.node.gpus if gpu.nvml_index == one.gpu), None)
-        cpus = mask(one.mask)
+        cpus = cpus_of(one.mask)
         if gpu is None or not cpus:
             continue
         apart = gpu.cpus is not None and not (cpus & gpu.cpus)
@@ -57,16 +57,3 @@ def check(diagnosis: Diagnosis) -> Iterator[Finding]:
             remedy="bind to the GPU's NUMA node, not to a core",
             evidence=(diagnosis.line(one.line, f"Setting affinity for GPU {one.gpu} to {one.mask}"),),
         )
-
-
-def mask(text: str) -> CpuSet:
-    """`ffff,ffffffff` as CPUs.
-
-    >>> str(mask("ff,00000000"))
-    '32-39'
-    """
-    digits = "".join(part.rjust(8, "0") for part in text.split(","))
-    try:
-        return CpuSet(int(digits, 16)) if len(digits) <= 2048 else CpuSet(0)
-    except ValueError:
-        return CpuSet(0)

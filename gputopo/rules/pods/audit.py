@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from gputopo.allocate.best import Best, Judge, best
 from gputopo.pods.kinds import INIT
-from gputopo.pods.model import Container, Held, Placed
+from gputopo.pods.model import Container, Held, Placed, Pod
 from gputopo.topology.gpu_sets import Sight
 
 
@@ -44,9 +44,10 @@ class Audit:
 
     def __init__(
         self, held: Held, repair: Callable[[Audit, Unit], str] | None = None,
-        replay: Callable[[Audit, Unit], str] | None = None,
+        replay: Callable[[Audit, Unit], str] | None = None, refusal: Callable[[Audit, Pod], str] | None = None,
     ) -> None:  # fmt: skip
-        """`repair`: the plan that mends a set (repair.py); `replay`: which setting gave it (replayed.py)."""
+        """`repair`: the plan that mends a set (repair.py); of replayed.py: `replay`, which setting gave a set, and
+        `refusal`, which refuses a pod."""
         self.held = held
         self.node = held.node
         self.sight = Sight(held.node)
@@ -54,6 +55,7 @@ class Audit:
         self._better: dict[tuple[str, ...], Best | None] = {}
         self._repair = repair
         self._replay = replay
+        self._refusal = refusal
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -123,6 +125,10 @@ class Audit:
         """Whether it could have been better, and what gave it where that costs something."""
         given = self._replay(self, unit) if self._replay is not None and effect.severity != "info" else ""
         return "; ".join(part for part in (effect.avoidable, given) if part)
+
+    def refusal(self, pod: Pod) -> str:
+        """Which setting refuses a pod that was refused, now and on an empty node."""
+        return self._refusal(self, pod) if self._refusal is not None else ""
 
     def repair(self, unit: Unit) -> str:
         return self._repair(self, unit) if self._repair is not None else ""

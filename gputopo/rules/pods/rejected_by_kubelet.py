@@ -53,12 +53,13 @@ def check(audit: Audit) -> Iterator[Finding]:
         if pod.rejected is None:
             continue
         reason, message = pod.rejected
+        causes = (_WHY.get(reason, ""), *pod.why[:_MOST_HINTS], audit.refusal(pod))
         yield Finding(
             CODE,
             SEVERITY,
             (pod.title,),
             f"{pod.title} was refused{f' at {pod.started}' if pod.started else ''}: {reason}: {one_line(message)}",
             matters="it stays Failed; a controller's next try meets the same node",
-            because="; ".join(part for part in (_WHY.get(reason, ""), *pod.why[:_MOST_HINTS]) if part),
+            because="; ".join(part for part in causes if part),
             remedy=_DO.get(reason, ""),
         )

@@ -16,6 +16,7 @@ from gputopo.allocate.kubelet.releases import DEFAULT, Release
 from gputopo.allocate.kubelet.startup import Settings
 from gputopo.allocate.request import Request
 from gputopo.allocate.state import State
+from gputopo.pods.model import Pod
 from gputopo.rules.pods.audit import Audit, Unit
 from gputopo.rules.wording import listed
 
@@ -79,5 +80,39 @@ def _agree(verdict: str, number: int) -> str:
     >>> _agree("refuses it", 2), _agree("can give it", 2)
     ('refuse it', 'can give it')
     """
-    plural = {"refuses it": "refuse it", "gives it": "give it", "gives another": "give another"}
-    return plural.get(verdict, verdict) if number > 1 else verdict
+    if number == 1:
+        return verdict
+    for one, many in (("refuses", "refuse"), ("gives", "give"), ("admits", "admit")):
+        verdict = verdict.replace(f"{one} ", f"{many} ")
+    return verdict
+
+
+def refused(audit: Audit, pod: Pod) -> str:
+    """`asked again for 8 GPUs: single-numa-node refuses it on an empty node too, …`; empty: nothing to ask with."""
+    size = dict(pod.requests).get(_RESOURCE, 0)
+    units = tuple(gpu.id for gpu in audit.node.gpus)
+    if not size or audit.held.free is None or not units:
+        return ""
+    if size > len(units):
+        return f"it asks for {size} GPUs, and the node has {len(units)}"
+    by_verdict: dict[str, list[str]] = {}
+    for now, empty in zip(replay(audit, audit.held.free, size), replay(audit, units, size)):
+        verdict = _refusal(now.answer, empty.answer)
+        if verdict:
+            by_verdict.setdefault(verdict, []).append(now.policy)
+    if not by_verdict:
+        return ""
+    words = [f"{listed(policies)} {_agree(verdict, len(policies))}" for verdict, policies in by_verdict.items()]
+    unsaid = "" if audit.held.policies.get("topology") in POLICIES else "; the policy is in no source"
+    free = len(audit.held.free)
+    return f"replayed for {size} GPUs, {free} free now: policy {', '.join(words)} (for its GPUs alone{unsaid})"
+
+
+def _refusal(now: Answer, empty: Answer) -> str:
+    if now.admitted:
+        return "admits it now"
+    if now.admitted is None:
+        return ""
+    if empty.admitted is False:
+        return "refuses it on an empty node too"
+    return "refuses it now, not on an empty node" if empty.admitted else "refuses it now"

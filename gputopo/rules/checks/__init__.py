@@ -1,0 +1,1 @@
+"""What `gputopo check` says of a node that is not as its specification wants."""

@@ -1,0 +1,1 @@
+"""`check` and `diff`: twins pass, mutants are named."""

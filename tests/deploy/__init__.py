@@ -1,0 +1,1 @@
+"""What deploy/ holds does what it says."""
