@@ -17,6 +17,7 @@ README = ROOT / "README.md"
 OUTPUT = re.compile(r"(<!-- output: (.+?) -->\n```text\n)(.*?)(```\n<!-- end -->)", re.DOTALL)
 _BLOCK = re.compile(r"^```(console|sh)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _HEREDOC = re.compile(r"^cat > (\S+) <<'EOF'$")
+_OF_THEIR_OWN = ("check.md",)  # shows outputs over files that its own test makes: tests/checks/test_docs.py
 _EXIT = re.compile(r"#.*\bexit (\d+)")
 
 
@@ -34,7 +35,8 @@ class Shown(NamedTuple):
 def pages() -> tuple[Path, ...]:
     own = (README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md")
     beside = (ROOT / folder / "README.md" for folder in ("samples", "conformance", "e2e"))
-    return (*own, *beside, *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "guides").glob("*.md")))
+    docs = [page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in _OF_THEIR_OWN]
+    return (*own, *beside, *docs, *sorted((ROOT / "docs" / "guides").glob("*.md")))
 
 
 def shell(page: Path) -> str:
