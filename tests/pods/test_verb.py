@@ -70,7 +70,7 @@ def test_a_crossing_pod_is_an_error_with_evidence_and_a_better_set(ask: Any) -> 
     code, out, _ = ask({"pod-a": [0, 2]})
     assert code == 1
     assert "error GT402  pod pod-a crosses sockets over PCIe: GPU0 | GPU2" in out
-    assert "yes: {GPU0 GPU1} or {GPU2 GPU3} are free and better" in " ".join(out.split())
+    assert "{GPU0 GPU1} or {GPU2 GPU3} are free and better" in " ".join(out.split())
     assert "NUMA 0 holds 1 id, NUMA 1 holds 1 id" in out
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from gputopo.pods.kinds import INIT
 from gputopo.pods.model import Container, Earlier, Held, Placed
@@ -54,6 +54,9 @@ def _head(held: Held) -> Block:
     pods = [pod for pod in held.pods if pod.placed.gpus != ()]
     total = len(held.node.gpus)
     count = f"{len(held.held)} of {total} GPUs" if total else "GPUs"
+    unsaid = [pod for pod in pods if pod.placed.gpus is None]
+    if total and unsaid:
+        count += f", {'which others is' if held.held else 'which is'} not said"
     verb = "holds" if len(pods) == 1 else "hold"
     said = f"{counted(len(pods), 'pod')} {verb} {count}" if pods else "no pod holds a GPU"
     free = "" if held.free is None else ", free " + (_short(held.free) or "none")
@@ -76,9 +79,10 @@ def _short(gpus: Sequence[str]) -> str:
 
 def _table(audit: Audit, findings: Sequence[Finding], verbose: bool) -> tuple[Block, ...]:
     said = _by_subject(findings)
-    rows = [_row(unit, said) for unit in _worst_first(audit, said)]
+    ids = {each.unit for one in audit.held.containers for each in one.devices}
+    rows = [_row(unit, said, ids) for unit in _worst_first(audit, said)]
     if verbose:
-        rows += [_row(Unit(one.title, one.placed, (one,)), said) for one in _others(audit)]
+        rows += [_row(Unit(one.title, one.placed, (one,)), said, ids) for one in _others(audit)]
     if not rows:
         return ()
     left = 0 if verbose else max(0, len(rows) - _MOST_ROWS)
@@ -127,21 +131,21 @@ def _others(audit: Audit) -> list[Container]:
     return [one for one in audit.held.containers if id(one) not in judged]
 
 
-def _row(unit: Unit, said: Said) -> Row:
+def _row(unit: Unit, said: Said, others: Collection[str]) -> Row:
     nics = list(dict.fromkeys(each.nic for one in unit.containers for each in one.devices if each.nic))
     kind = unit.containers[0].kind if len(unit.containers) == 1 else None
     title = f"{unit.title} ({kind})" if kind == INIT else unit.title
     return Row((
-        cell(title, "strong" if unit.job else ""), _gpus(unit), _sockets(unit.placed), _pairs(unit),
+        cell(title, "strong" if unit.job else ""), _gpus(unit, others), _sockets(unit.placed), _pairs(unit),
         _cpus(unit.containers), cell(" ".join(nics) or "-"), _verdict(unit, said),
     ))  # fmt: skip
 
 
-def _gpus(unit: Unit) -> Cell:
+def _gpus(unit: Unit, others: Collection[str]) -> Cell:
     """With replicas and MIG devices told apart; ids where nothing resolves them."""
     if unit.placed.gpus is None:
         ids = [each.unit for one in unit.containers for each in one.devices if each.is_gpu]
-        return cell(listed([_cut(id) for id in dict.fromkeys(ids)], 2), "dim")
+        return cell(listed([_cut(id, others) for id in dict.fromkeys(ids)], 2), "dim")
     devices = [each for one in unit.containers for each in one.devices if each.is_gpu]
     shared = sum(each.replica is not None for each in devices)
     mig = sum(each.mig is not None for each in devices)
@@ -149,8 +153,19 @@ def _gpus(unit: Unit) -> Cell:
     return cell(_short(unit.placed.gpus) + more if unit.placed.gpus else "-")
 
 
-def _cut(id: str) -> str:
-    return id if len(id) <= 13 else f"{id[:12]}…"
+def _cut(id: str, others: Collection[str] = ()) -> str:
+    """Short, and another than those of the others: the beginning of a UUID, else its end.
+
+    >>> _cut("GPU-5c1d8a3e-0000-4000-8000-000000000005")
+    'GPU-5c1d8a3e…'
+    >>> _cut("GPU-00000000-0000-4000-8000-000000000005", ["GPU-00000000-0000-4000-8000-000000000004"])
+    'GPU-…00000005'
+    """
+    if len(id) <= 13:
+        return id
+    if any(one != id and one[:12] == id[:12] for one in others):
+        return f"{id[:4]}…{id[-8:]}"
+    return f"{id[:12]}…"
 
 
 def _sockets(placed: Placed) -> Cell:

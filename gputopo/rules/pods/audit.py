@@ -17,6 +17,8 @@ from gputopo.pods.kinds import INIT
 from gputopo.pods.model import Container, Held, Placed, Pod
 from gputopo.topology.gpu_sets import Sight
 
+_LOOSE = ("StatefulSet ", "RayService ")
+
 
 class Unit(NamedTuple):
     """GPUs that work as one set: those of a container, or of the pods of one job."""
@@ -29,6 +31,11 @@ class Unit(NamedTuple):
     @property
     def gpus(self) -> tuple[str, ...]:
         return self.placed.gpus or ()
+
+    @property
+    def loose(self) -> bool:
+        """Whether the pods of a set may as well be replicas that have nothing to do with each other."""
+        return self.job and self.title.startswith(_LOOSE)
 
 
 class Effect(NamedTuple):
@@ -112,14 +119,17 @@ class Audit:
         empty = self.better_when_empty(unit)
         if nvlink:
             return Effect("info", _when(now, empty), now or empty or ())
+        if now and unit.loose:
+            return Effect("warning", f"{shown(now)} {'is' if len(now) == 1 else 'are'} free and better, if its pods "
+                          "work as one: replicas that serve alone do not", now)  # fmt: skip
         if now:
-            return Effect("error", f"yes: {shown(now)} {'is' if len(now) == 1 else 'are'} free and better", now)
+            return Effect("error", f"{shown(now)} {'is' if len(now) == 1 else 'are'} free and better", now)
         if now is None or empty is None:
             return Effect("warning", "not decided: " + ("which GPUs are free is not known" if self.held.free is None
                           else "the evidence leaves open which set is nearer"))  # fmt: skip
         if empty:
             return Effect("warning", f"not with the GPUs free now; on an empty node {shown(empty)}", empty)
-        return Effect("info", f"no: no better set of {len(unit.gpus)} exists on this node")
+        return Effect("info", f"no better set of {len(unit.gpus)} exists on this node")
 
     def because(self, unit: Unit, effect: Effect) -> str:
         """Whether it could have been better, and what gave it where that costs something."""

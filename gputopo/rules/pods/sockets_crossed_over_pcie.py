@@ -19,13 +19,13 @@ Example
     >>> from gputopo.rules.pods.example import audit
     >>> [found] = check(audit(("GPU0", "GPU2")))
     >>> found.severity, found.because
-    ('error', 'yes: {GPU0 GPU1} or {GPU2 GPU3} are free and better')
+    ('error', '{GPU0 GPU1} or {GPU2 GPU3} are free and better')
     >>> [found] = check(audit(("GPU0", "GPU2"), ("GPU1",), ("GPU3",)))
     >>> found.severity, found.because
     ('warning', 'not with the GPUs free now; on an empty node {GPU0 GPU1} or {GPU2 GPU3}')
     >>> [found] = check(audit(("GPU0", "GPU1", "GPU2")))
     >>> found.severity, found.because
-    ('info', 'no: no better set of 3 exists on this node')
+    ('info', 'no better set of 3 exists on this node')
 """
 
 from __future__ import annotations
