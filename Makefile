@@ -73,6 +73,7 @@ bench: $(STAMP)
 	@$(BIN)/python bench/startup.py
 	@$(BIN)/python bench/allocate.py
 	@$(BIN)/python bench/bandwidth.py
+	@$(BIN)/python bench/report.py
 
 # 1,000 and 10,000 bundles with seven planted faults: speed, memory, growth, and that all seven are named.
 fleet: $(STAMP)

@@ -55,7 +55,7 @@ def test_a_verb_with_verbs_of_its_own() -> None:
         (["help", "explain", ""], []),
         (["--ver"], ["--version", "--verbose"]),
         (["-o", "j"], ["json"]),
-        (["topo.txt", "-o", ""], ["text", "json", "yaml"]),
+        (["topo.txt", "-o", ""], ["text", "json", "yaml", "markdown", "csv", "html", "github"]),
         (["explain", "-o", ""], ["text", "json"]),
         (["inspect", "-vo", "y"], ["yaml"]),
         (["inspect", "-ojson", "--fail-on", "w"], ["warning"]),

@@ -51,6 +51,15 @@ def test_inspect_of_a_file_loads_nothing_slow(arguments: list[str], tmp_path: Pa
     assert not any(name.startswith("gputopo.nccl.") for name in names), "NCCL's model is for --bandwidth"
 
 
+@pytest.mark.parametrize("form", ["markdown", "csv", "github", "html"])
+def test_what_is_passed_on_loads_nothing_slow(form: str, tmp_path: Path, floor: set[str]) -> None:
+    file = tmp_path / "topo.txt"
+    file.write_text(TOPO)
+    status, names = loaded(str(file), "-o", form)
+    assert status == 0
+    assert names & SLOW - floor == set()
+
+
 @pytest.mark.parametrize("form", ["ascii", "svg", "dot", "mermaid"])
 def test_a_picture_of_a_file_loads_nothing_slow(form: str, tmp_path: Path, floor: set[str]) -> None:
     file = tmp_path / "topo.txt"

@@ -59,7 +59,7 @@ def command(
         raise given.shaped(error, found.where) from None
     code = max(_exit([row.answer.admitted for row in one.rows]) for one, _ in made)
     place = Place(form, output_file, color, verbose, quiet)
-    if place.is_text:
+    if place.shows_blocks:
         from gputopo.reports.views.allocate_all import blocks
 
         place.show(

@@ -12,7 +12,7 @@ from gputopo.commands import allocate_options as shared
 from gputopo.commands import options
 from gputopo.commands.allocate_fleet_options import Fleet, fleet_of
 from gputopo.commands.allocate_holdings import assumed as assumed_of
-from gputopo.commands.allocate_place import Place, exit_code
+from gputopo.commands.allocate_place import Place, exit_code, picture_of
 from gputopo.commands.allocate_plugin_asked import Asking, prepared, resource_and_size
 from gputopo.commands.allocate_plugin_config import Chosen, choose, configs_of, label_of, plugin_release
 from gputopo.commands.allocate_reading import Files, How, Reading, read
@@ -216,7 +216,7 @@ def _refused(refusal: Refused, found: Reading, version: str, size: int, place: P
     )
     assumed = (Assumed(f"device plugin {version}", "--plugin-version"),)
     asked = [(node, found.objects.decision(found.version, node.name)) for node in found.nodes]
-    if place.is_text:
+    if place.shows_blocks:
         from gputopo.reports.views.allocate_refused import blocks
 
         place.show([blocks(answer, State(node, (), ()), one, assumed, quiet=place.quiet) for node, one in asked], 1)
@@ -231,14 +231,17 @@ def _print(
     reports: Sequence[Report], decisions: Sequence[Decision], beside: Sequence[_Beside], place: Place
 ) -> None:  # fmt: skip
     made = list(zip(reports, decisions, beside))
-    if place.is_text:
+    if place.shows_blocks:
         from gputopo.reports.views.allocate_device_plugin import blocks
 
         texts = [
             blocks(one, decision, more.assumed, more.others, verbose=place.verbose, quiet=place.quiet)
             for one, decision, more in made
         ]
-        place.show(texts, max(map(_exit, reports)))
+        place.show(
+            texts, max(map(_exit, reports)), [picture_of(one.state.node, one.answer, one.best) for one in reports],
+            "gputopo allocate device-plugin",
+        )  # fmt: skip
         return
     from gputopo.documents.allocation_device_plugin import encode
     from gputopo.rules.run import run

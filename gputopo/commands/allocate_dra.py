@@ -9,7 +9,7 @@ import typer
 from gputopo.commands import allocate_options as shared
 from gputopo.commands import options
 from gputopo.commands.allocate_fleet_options import Fleet, fleet_of
-from gputopo.commands.allocate_place import Place
+from gputopo.commands.allocate_place import Place, picture_of
 from gputopo.commands.progress import Progress
 
 if TYPE_CHECKING:
@@ -171,13 +171,16 @@ def _print(reports: Sequence[tuple[Report, NodeTopology | None]], asked: Questio
     for report, topology in reports:
         sets = best(topology, report.free, _gpus(report)) if topology is not None else None
         found.append((report, sets, _is_better(report, topology, sets)))
-    if place.is_text:
+    if place.shows_blocks:
         from gputopo.reports.views.allocate_dra import blocks
 
         place.show([
             blocks(report, asked.decision, sets, better, verbose=place.verbose, quiet=place.quiet)
             for report, sets, better in found
-        ], exit_code([report for report, _, _ in found]))  # fmt: skip
+        ], exit_code([report for report, _, _ in found]), [
+            picture_of(topology, report.answer, sets) if topology is not None else None
+            for (report, sets, _), (_, topology) in zip(found, reports)
+        ], "gputopo allocate dra")  # fmt: skip
         return
     from gputopo.documents.allocation_dra import encode
 

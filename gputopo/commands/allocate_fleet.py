@@ -169,7 +169,7 @@ def _pod(pod: KubeObject | None) -> Pod | None:
 
 def _print(report: Report, fleet: Fleet, code: int) -> None:
     place = fleet.place
-    if place.is_text:
+    if place.shows_blocks:
         from gputopo.reports.blocks import KeyValue, cell
         from gputopo.reports.style import Style
         from gputopo.reports.text import render
@@ -179,6 +179,9 @@ def _print(report: Report, fleet: Fleet, code: int) -> None:
         if not place.quiet and output.on_terminal(place.file):
             note = cell(f"({_NOTES[code].format(fleet.fail_on)})", "dim")
             made.append(KeyValue(f"exit {code}", (note,), role="dim"))
+        if place.form != "text":
+            place.show([made], code, title=f"gputopo allocate {report.mechanism} --fleet")
+            return
         output.write(render(made, Style(*output.place(place.color, place.file))), place.file)
         return
     from gputopo.documents.admission import encode

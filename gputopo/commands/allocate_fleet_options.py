@@ -34,6 +34,8 @@ def fleet_of(
     for option, value in alone:
         if value not in (None, False):
             raise GputopoError(f"{option} is about one node", option, "--fleet asks every saved node by itself")
+    if place.form == "github":
+        raise GputopoError("-o github is about one node", "--fleet", "-o junit, which test reporters of GitHub read")
     _check(paths)
     seconds = options.checked_timeout(timeout)
     return Fleet(paths, fail_on or "error", place, seconds, options.checked_format(as_format), assume)

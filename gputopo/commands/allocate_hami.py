@@ -43,7 +43,7 @@ def command(
     numa_bind: NumaBind = False,
     k8s_version: shared.K8sVersion = None,
     as_format: options.As = None,
-    form: options.Output = "text",
+    form: options.ReportOutput = "text",
     output_file: options.OutputFile = None,
     color: options.Color = "auto",
     verbose: options.Verbose = False,

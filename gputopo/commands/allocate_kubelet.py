@@ -15,7 +15,7 @@ from gputopo.commands.allocate_fleet_options import Fleet, fleet_of
 from gputopo.commands.allocate_kubelet_options import GPU, Asked, Given, amount, pod_of
 from gputopo.commands.allocate_kubelet_question import Question, prepared
 from gputopo.commands.allocate_options import Text
-from gputopo.commands.allocate_place import Place, exit_code, is_better
+from gputopo.commands.allocate_place import Place, exit_code, is_better, picture_of
 from gputopo.commands.allocate_plugin_config import plugin_release
 from gputopo.commands.allocate_reading import Files, How, Reading, read
 from gputopo.errors import GputopoError
@@ -190,7 +190,7 @@ def _after(
 
 
 def _print(reports: Sequence[_Report], place: Place) -> None:
-    if place.is_text:
+    if place.shows_blocks:
         from gputopo.reports.views.allocate_kubelet import blocks
 
         texts = [
@@ -200,7 +200,10 @@ def _print(reports: Sequence[_Report], place: Place) -> None:
             )
             for one in reports
         ]  # fmt: skip
-        place.show(texts, max(exit_code(one.answer, by_chance=True) for one in reports))
+        place.show(
+            texts, max(exit_code(one.answer, by_chance=True) for one in reports),
+            [picture_of(one.state.node, one.answer, one.best) for one in reports], "gputopo allocate kubelet",
+        )  # fmt: skip
     else:
         place.print([_document(one) for one in reports])
 

@@ -55,7 +55,8 @@ KubeletConfig = Annotated[
 ]
 
 AnyOutput = Annotated[
-    Literal["text", "json", "yaml", "junit"], typer.Option("-o", "--output", help="How to print it; junit: --fleet.")
+    Literal["text", "json", "yaml", "markdown", "csv", "html", "github", "junit"],
+    typer.Option("-o", "--output", help="How to print it; html: one page; github: annotations; junit: --fleet."),
 ]
 FleetPaths = Annotated[
     Optional[list[str]],  # noqa: UP045

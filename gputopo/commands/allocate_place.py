@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from gputopo.allocate.best import Best
     from gputopo.allocate.state import State
     from gputopo.reports.blocks import Block
+    from gputopo.reports.forms import Picture
+    from gputopo.topology.node import NodeTopology
 
 _NOTES = {
     0: "answered: what can happen and why; a refused request is exit 1",
@@ -28,11 +30,20 @@ class Place(NamedTuple):
     quiet: bool
 
     @property
-    def is_text(self) -> bool:
-        return self.form == "text"
+    def shows_blocks(self) -> bool:
+        return self.form == "text" or self.form in output.FORMS
 
-    def show(self, reports: Sequence[Sequence[Block]], code: int) -> None:
-        """Blocks as text; the exit code, which is of them all, is explained on a terminal."""
+    def show(
+        self, reports: Sequence[Sequence[Block]], code: int, pictures: Sequence[Picture | None] = (),
+        title: str = "gputopo allocate",
+    ) -> None:  # fmt: skip
+        """Blocks as text or what people pass on; the exit code, which is of them all, is explained on a terminal.
+
+        pictures: of the nodes, for a page, in the order of the reports.
+        """
+        if self.form != "text":
+            self._pass_on(reports, pictures, title)
+            return
         from gputopo.reports.blocks import KeyValue, cell
         from gputopo.reports.style import Style
         from gputopo.reports.text import render
@@ -43,6 +54,15 @@ class Place(NamedTuple):
             made[-1].append(KeyValue(f"exit {code}", (cell(f"({_NOTES[code]})", "dim"),), role="dim"))
         output.write("\n".join(render(one, style) for one in made), self.file)
 
+    def _pass_on(self, reports: Sequence[Sequence[Block]], pictures: Sequence[Picture | None], title: str) -> None:
+        from gputopo.reports.forms import Shown, render, title_of
+
+        drawn = [*pictures, *[None] * (len(reports) - len(pictures))]
+        made = [
+            Shown(title_of(one.node) if one is not None else title, blocks, one) for blocks, one in zip(reports, drawn)
+        ]
+        output.write(render(self.form, title, made), self.file)
+
     def print(
         self, documents: Sequence[dict[str, Any]],
         listed: Callable[[Sequence[dict[str, Any]]], dict[str, Any]] | None = None,
@@ -50,12 +70,26 @@ class Place(NamedTuple):
         """One document, or a list of them where there are several nodes: by default an AllocationList."""
         from gputopo.documents.allocation import encode_list
 
+        if self.form == "github":
+            from gputopo.reports.annotations import of_documents
+
+            output.write(of_documents(documents), self.file)
+            return
         document = documents[0] if len(documents) == 1 else (listed or encode_list)(documents)
         if self.form == "json":
             from gputopo.reports.json import render
         else:
             from gputopo.reports.yaml import render
         output.write(render(document), self.file)
+
+
+def picture_of(node: NodeTopology, answer: Answer, best: Best | None) -> Picture:
+    """The node with the first outcome, where all are of one size, and beside it the best set of that size."""
+    from gputopo.reports.forms import Picture
+
+    first = tuple(gpu.id for gpu in node.gpus if answer.outcomes and gpu.id in answer.outcomes[0].gpus)
+    better = best.sets[0] if best is not None and best.decided and best.sets else ()
+    return Picture(node, first, better if first and len(better) == len(first) else ())
 
 
 def exit_code(answer: Answer, *, by_chance: bool) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gputopo.commands import allocate_options as shared
-from gputopo.commands.allocate_place import Place, exit_code, is_better
+from gputopo.commands.allocate_place import Place, exit_code, is_better, picture_of
 
 if TYPE_CHECKING:
     from gputopo.allocate.aftermath import After
@@ -97,14 +97,15 @@ def _assumed(answer: Answer, found: Reading) -> tuple[Assumed, ...]:
 def printed(reports: Sequence[Answered], place: Place) -> int:
     """Prints and gives the exit code."""
     code = max(exit_code(one.answer, by_chance=False) for one in reports)
-    if place.is_text:
+    if place.shows_blocks:
         from gputopo.reports.views.allocate_scheduler import blocks
 
         place.show([
             blocks(one.answer, one.state, one.decision, one.best, after=one.after, assumed=one.assumed,
                    verbose=place.verbose, quiet=place.quiet)
             for one in reports
-        ], code)  # fmt: skip
+        ], code, [picture_of(one.state.node, one.answer, one.best) for one in reports],
+            f"gputopo allocate {reports[0].answer.mechanism}")  # fmt: skip
         return code
     from gputopo.documents.allocation import encode, notes
 

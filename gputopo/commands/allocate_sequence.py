@@ -92,7 +92,7 @@ def command(
     if found.beside.kubelet_configs:
         assumed += (Assumed("the kubelet's configuration is not looked at here", "gputopo allocate kubelet"),)
     code = max(_exit(one.forecast) for one in made)
-    if place.is_text:
+    if place.shows_blocks:
         _show(made, assumed, place, code)
     else:
         _print(made, assumed, place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from gputopo.rules.jobs.diagnosis import Diagnosis
     from gputopo.rules.jobs.told import Told
 
-Format = Annotated[Literal["text", "json", "yaml"], typer.Option("-o", "--output", help="How to print it.")]
 Logs = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Option("--nccl-log", metavar="FILE", help="A job's log (NCCL_DEBUG=INFO), read line by line; repeatable."),
@@ -53,7 +52,7 @@ def command(
     tp: TensorParallel = None,
     pp: PipelineParallel = None,
     measured: Measured = None,
-    form: Format = "text",
+    form: options.ReportOutput = "text",
     output_file: options.OutputFile = None,
     color: options.Color = "auto",
     verbose: options.Verbose = False,
@@ -177,6 +176,8 @@ def _note(code: int, fail_on: str) -> str:
 def _text(
     told: Sequence[Told], form: str, file: str | None, color: str, verbose: bool, quiet: bool, note: str | None
 ) -> str:  # fmt: skip
+    if form in output.FORMS:
+        return _passed_on(told, form, verbose)
     if form != "text":
         return _document(told, form)
     from gputopo.reports.style import Style
@@ -190,10 +191,27 @@ def _text(
     )
 
 
+def _passed_on(told: Sequence[Told], form: str, verbose: bool) -> str:
+    from gputopo.reports.forms import Picture, Shown, render, title_of
+    from gputopo.reports.views.diagnose import blocks
+
+    reports = []
+    for one in told:
+        job = one.diagnosis.job
+        asked = tuple(gpu.id for gpu in job.node.gpus if gpu.id in job.gpus) if job.narrowed else ()
+        picture = Picture(job.node, asked, tuple(one.best or ()))
+        reports.append(Shown(title_of(job.node), blocks(one, verbose=verbose or form == "html"), picture))
+    return render(form, "gputopo diagnose", reports)
+
+
 def _document(told: Sequence[Told], form: str) -> str:
     from gputopo.documents.diagnosis import encode, encode_list
 
     items = [encode(one) for one in told]
+    if form == "github":
+        from gputopo.reports.annotations import of_documents
+
+        return of_documents(items)
     document = items[0] if len(items) == 1 else encode_list(items)
     if form == "json":
         from gputopo.reports.json import render

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gputopo.topology.node import NodeTopology
 
 Form = Annotated[
-    Optional[Literal["svg", "dot", "mermaid", "ascii", "png"]],  # noqa: UP045
+    Optional[Literal["svg", "html", "dot", "mermaid", "ascii", "png"]],  # noqa: UP045
     typer.Option("-o", "--output", help="How to draw it; default: as --output-file ends, else ascii.",
                  show_default=False),
 ]  # fmt: skip
@@ -37,7 +37,8 @@ Only = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Option("--only", metavar="KINDS", help="Only these devices: gpus, nics, nvme; by commas."),
 ]
-_ENDINGS = {".svg": "svg", ".png": "png", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid"}
+_ENDINGS = {".svg": "svg", ".html": "html", ".htm": "html", ".png": "png", ".dot": "dot", ".gv": "dot",
+            ".mmd": "mermaid", ".mermaid": "mermaid"}  # fmt: skip
 
 
 def command(
@@ -71,6 +72,9 @@ def command(
     if len(nodes) != 1 and drawn != "ascii":
         named = ", ".join(node.name or "a node without a name" for node in nodes[:3])
         raise GputopoError(f"{len(nodes)} nodes in the sources: this picture is of one", named, "-o ascii, or --merge")
+    if drawn == "html":
+        output.write(_page(nodes[0], kinds, highlight, against, pods, timeout, quiet), output_file)
+        return 0
     pictures = [_picture(node, kinds, highlight, against, pods, timeout, quiet) for node in nodes]
     if drawn == "png":
         _write_png(pictures[0], output_file)
@@ -114,15 +118,31 @@ def _picture(
 ) -> Picture:  # fmt: skip
     from gputopo.reports.picture.compose import compose
 
+    first, second = _sets(node, highlight, against)
+    audit = _audit(node, pods, timeout, quiet) if pods else None
+    return compose(node, only=kinds, highlight=first, against=second, audit=audit)
+
+
+def _page(
+    node: NodeTopology, kinds: tuple[str, ...], highlight: str | None, against: str | None,
+    pods: Sequence[str] | None, timeout: float, quiet: bool,
+) -> str:  # fmt: skip
+    from gputopo.reports import forms
+    from gputopo.reports.views.inspect_head import head
+
+    first, second = _sets(node, highlight, against)
+    audit = _audit(node, pods, timeout, quiet) if pods else None
+    picture = forms.Picture(node, first, second, audit, kinds)
+    return forms.render("html", "gputopo draw", [forms.Shown(forms.title_of(node), head(node, verbose=False), picture)])
+
+
+def _sets(node: NodeTopology, highlight: str | None, against: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
     first = _set(node, highlight, "--highlight")
     if against == "best":
         from gputopo.reports.picture.marks import best_set
 
-        second = best_set(node, len(first))
-    else:
-        second = _set(node, against, "--against")
-    audit = _audit(node, pods, timeout, quiet) if pods else None
-    return compose(node, only=kinds, highlight=first, against=second, audit=audit)
+        return first, best_set(node, len(first))
+    return first, _set(node, against, "--against")
 
 
 def _set(node: NodeTopology, text: str | None, option: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gputopo.commands import options, output
+from gputopo.commands.output import FORMS
 from gputopo.errors import GputopoError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 def command(
     sources: options.Sources = None,
     as_format: options.As = None,
-    form: options.Output = "text",
+    form: options.ReportOutput = "text",
     output_file: options.OutputFile = None,
     color: options.Color = "auto",
     verbose: options.Verbose = False,
@@ -80,6 +81,8 @@ def command(
         style = Style(*output.place(color, output_file))
         note = _exit_note(inspections, fail_on, cut) if output.on_terminal(output_file) and not quiet else None
         text = _text(inspections, style, matrix, verbose=verbose, quiet=quiet, exit_note=note)
+    elif form in FORMS:
+        text = _passed_on(inspections, form, matrix, verbose, timeout if bandwidth else None)
     else:
         text = _document(inspections, form, provenance=verbose, one_line=watch)
     output.write(text, output_file)
@@ -192,11 +195,34 @@ def _text(
     )
 
 
+def _passed_on(
+    inspections: Sequence[Inspection], form: str, matrix: str, verbose: bool, seconds: float | None
+) -> str:  # fmt: skip
+    """A page holds everything; `seconds`: for NCCL's model, where GB/s were asked for."""
+    from time import monotonic
+
+    from gputopo.reports.forms import Picture, Shown, render, title_of
+    from gputopo.reports.views.inspect import blocks
+
+    page = form == "html"
+    end = monotonic() + (seconds or 0)
+    reports = [
+        Shown(title_of(one.node), blocks(one, matrix="full" if page and matrix == "auto" else matrix,
+                                         verbose=verbose or page), Picture(one.node))
+        for one in inspections
+    ]  # fmt: skip
+    return render(form, "gputopo inspect", reports, None if seconds is None else lambda: monotonic() > end)
+
+
 def _document(inspections: Sequence[Inspection], form: str, *, provenance: bool, one_line: bool = False) -> str:
     """`one_line`: JSON that is the first line of others."""
     from gputopo.documents.node import encode, encode_list
 
     items = [encode(one.node, one.findings, one.not_checked, provenance=provenance) for one in inspections]
+    if form == "github":
+        from gputopo.reports.annotations import of_documents
+
+        return of_documents(items)
     document = items[0] if len(items) == 1 else encode_list(items)
     if one_line:
         import json

@@ -28,6 +28,10 @@ As = Annotated[
     typer.Option("--as", metavar="FORMAT", help="Read every source as this format (gputopo formats)."),
 ]
 Output = Annotated[OutputFormat, typer.Option("-o", "--output", help="How to print it.")]
+ReportOutput = Annotated[
+    Literal["text", "json", "yaml", "markdown", "csv", "html", "github"],
+    typer.Option("-o", "--output", help="How to print it; html: one page; github: annotations."),
+]
 TextOrJson = Annotated[Literal["text", "json"], typer.Option("-o", "--output", help="How to print it.")]
 OutputFile = Annotated[
     Optional[str],  # noqa: UP045

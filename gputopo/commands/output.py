@@ -10,6 +10,7 @@ from typing import TextIO
 from gputopo.errors import GputopoError
 
 NARROWEST, WIDEST, PIPED = 80, 200, 100
+FORMS = ("markdown", "csv", "html")  # those of reports/forms.py, which is loaded for them only
 
 
 def write(text: str, file: str | None) -> bool:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from gputopo.rules.pods.audit import Audit
 
 Format = Annotated[
-    Literal["text", "json", "yaml", "prometheus", "junit", "sarif"],
-    typer.Option("-o", "--output", help="How to print it."),
+    Literal["text", "json", "yaml", "prometheus", "junit", "sarif", "markdown", "csv", "html", "github"],
+    typer.Option("-o", "--output", help="How to print it; html: one page; github: annotations."),
 ]
 Socket = Annotated[
     Optional[str],  # noqa: UP045
@@ -233,6 +233,8 @@ def _text(
     audited: Audited, form: str, file: str | None, color: str, verbose: bool, quiet: bool, note: str | None,
     fail_on: str,
 ) -> str:  # fmt: skip
+    if form in output.FORMS:
+        return _passed_on(audited, form, verbose)
     if form != "text":
         return _document(audited, form, fail_on)
     from gputopo.reports.style import Style
@@ -245,6 +247,18 @@ def _text(
         render(blocks(audit, found, verbose=verbose, quiet=quiet, exit_note=one), style)
         for (audit, found), one in zip(audited, notes)
     )
+
+
+def _passed_on(audited: Audited, form: str, verbose: bool) -> str:
+    from gputopo.reports.forms import Picture, Shown, render, title_of
+    from gputopo.reports.views.pods import blocks
+
+    reports = [
+        Shown(audit.held.name or title_of(audit.node), blocks(audit, found, verbose=verbose or form == "html"),
+              Picture(audit.node, audit=audit))
+        for audit, found in audited
+    ]  # fmt: skip
+    return render(form, "gputopo pods", reports)
 
 
 def _document(audited: Audited, form: str, fail_on: str) -> str:
@@ -260,6 +274,10 @@ def _document(audited: Audited, form: str, fail_on: str) -> str:
         from gputopo.reports.pod_junit import junit
 
         return junit(items, fail_on)
+    if form == "github":
+        from gputopo.reports.annotations import of_documents
+
+        return of_documents(items)
     if form == "sarif":
         import json
 

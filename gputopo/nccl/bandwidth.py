@@ -108,13 +108,7 @@ class _Asked(NamedTuple):
         return (*made, *self._inside(leaves, ())), cut
 
     def _ranking(self, size: int) -> Ranking:
-        if size > 2:
-            return ranking(self.node, self.whole, size, self.shapes, self.expired)
-        # A communicator of two may use P2P farther than one of all.
-        level = default_p2p(self.whole.system.numas[0].cpu, size, DEFAULTS.version)
-        machine = machine_of_node(self.node, DEFAULTS._replace(p2p_level=level))
-        assert isinstance(machine, Machine)
-        return ranking(self.node, machine, size, self.shapes, self.expired)
+        return ranking(self.node, of_size(self.node, self.whole, size), size, self.shapes, self.expired)
 
     def _group(self, group: Group) -> tuple[SetBandwidth, bool]:
         return self._entry("ranked", tuple(self.node.gpus[place].id for place in group.places), group.times)
@@ -149,13 +143,29 @@ class _Asked(NamedTuple):
         return tuple(sorted(ids.index(gpu) for gpu in gpus))
 
 
-def _pairs(node: NodeTopology, machine: Machine) -> tuple[Pair, ...]:
+def of_size(node: NodeTopology, whole: Machine, size: int) -> Machine:
+    """The node as a communicator of that size has it: one of two may use P2P farther than one of all."""
+    if size > 2:
+        return whole
+    level = default_p2p(whole.system.numas[0].cpu, size, DEFAULTS.version)
+    machine = machine_of_node(node, DEFAULTS._replace(p2p_level=level))
+    assert isinstance(machine, Machine)
+    return machine
+
+
+def pair_rates(machine: Machine) -> dict[frozenset[str], float]:
+    """GB/s of every pair of GPUs (ids of the node), one direction, the slower one: NCCL's own of its path."""
     ids = {busid: id for id, busid in machine.names.items()}
     names = [ids[gpu.busid] for gpu in machine.gpus]
     gbps = {(names[a], names[b]): way.gbps for (a, b), way in ways(machine).pairs.items()}
+    return {frozenset((a, b)): round(min(rate, gbps[b, a]), 3) for (a, b), rate in gbps.items()}
+
+
+def _pairs(node: NodeTopology, machine: Machine) -> tuple[Pair, ...]:
+    gbps = pair_rates(machine)
     return tuple(
-        pair._replace(bandwidth_gbytes=round(min(gbps[pair.a, pair.b], gbps[pair.b, pair.a]), 3))
-        if (pair.a, pair.b) in gbps
+        pair._replace(bandwidth_gbytes=gbps[frozenset((pair.a, pair.b))])
+        if frozenset((pair.a, pair.b)) in gbps
         else pair
         for pair in node.pairs
     )

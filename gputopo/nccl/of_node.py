@@ -35,6 +35,9 @@ def machine_of_node(
     foreign = [gpu.id for gpu in node.gpus if gpu.vendor not in (None, "nvidia")]
     if foreign:
         return Refused(f"{', '.join(foreign[:4])} no GPU of NVIDIA", None, 3)
+    places = [gpu.pci for gpu in node.gpus if gpu.pci is not None]
+    if len(set(places)) < len(places):
+        return Refused("two GPUs have one PCI address in the evidence", None, 3)
     file = file_of(node)
     chosen = None if gpus is None else [file.busids[gpu] for gpu in gpus if gpu in file.busids]
     return machine_of(file.system, settings, gpus=chosen, said=file.assumptions, is_file=False, names=file.busids)

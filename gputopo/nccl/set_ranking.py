@@ -5,7 +5,7 @@ The bound needs no search: the 12,870 sets of 8 out of 16 take a third of a seco
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import NamedTuple
 
@@ -38,19 +38,25 @@ def ranking(
     node: NodeTopology, machine: Machine, size: int, shapes: Shapes, expired: Callable[[], bool] = lambda: False
 ) -> Ranking:  # fmt: skip
     """`machine` is the whole node; `size` is two at least."""
-    field = field_of(machine.reach)
-    at = _places(node, machine)
     found: dict[tuple[str, float], tuple[tuple[int, ...], int]] = {}
     complete = True
-    for number, places in enumerate(combinations(range(len(node.gpus)), size)):
+    for number, (places, gbps) in enumerate(bounds(node, machine, size)):
         if number % _LOOK_EVERY == _LOOK_EVERY - 1 and expired():
             complete = False
             break
-        key = shapes.of(places), _bound(field, [at[place] for place in places])
+        key = shapes.of(places), gbps
         first, times = found.get(key, (places, 0))
         found[key] = first, times + 1
     groups = (Group(shape, gbps, first, times) for (shape, gbps), (first, times) in found.items())
     return Ranking(tuple(sorted(groups, key=lambda one: (-one.gbps, one.places))), complete)
+
+
+def bounds(node: NodeTopology, machine: Machine, size: int) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Every set of that size (places in `node.gpus`) and the GB/s that a ring over it cannot exceed."""
+    field = field_of(machine.reach)
+    at = _places(node, machine)
+    for places in combinations(range(len(node.gpus)), size):
+        yield places, _bound(field, [at[place] for place in places])
 
 
 def _bound(field: Field, places: list[int]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gputopo.reports.lint_lines import data, property_value
+from gputopo.reports.annotations import Annotation, written
 from gputopo.reports.sanitise import clean
 from gputopo.rules.checks.node_not_as_specified import line
 from gputopo.rules.wording import counted
@@ -17,19 +17,17 @@ _LONGEST = 400  # characters of a plugin's line
 
 def github(report: Document) -> str:
     """`::error file=FILE,line=N,title=CODE::…` for each mismatch, a warning for what is open."""
-    lines: list[str] = []
-    for node in report["nodes"]:
-        for one in new(node):
-            file, at = place(node, one)
-            where = f"file={property_value(file)},line={at or 1},title={one['code']}"
-            lines.append(f"::error {where}::{data(said(one))}")
-        for one in node["undecided"]:
-            where = f"file={property_value(first(node))},line=1,title=undecided"
-            lines.append(f"::warning {where}::{data(open_line(one))}")
-        if node["status"] == "unreadable":
-            where = f"file={property_value(first(node))},line=1,title=unreadable"
-            lines.append(f"::error {where}::{data(node['reason'])}")
-    return "".join(one + "\n" for one in lines)
+    return "".join(written(one) for node in report["nodes"] for one in _annotations(node))
+
+
+def _annotations(node: Document) -> Iterator[Annotation]:
+    for one in new(node):
+        file, at = place(node, one)
+        yield Annotation("error", one["code"], clean(said(one)), file, at or 1)
+    for one in node["undecided"]:
+        yield Annotation("warning", "undecided", clean(open_line(one)), first(node), 1)
+    if node["status"] == "unreadable":
+        yield Annotation("error", "unreadable", clean(node["reason"]), first(node), 1)
 
 
 def status_line(report: Document, code: int) -> str:

@@ -57,10 +57,10 @@ def github(report: Mapping[str, Any]) -> str:
     >>> print(github({"findings": [{**one, "because": "", "remedy": ""}]}), end="")
     ::notice file=a%2Cb.yaml,line=2,col=3,title=GT301::50%25 x
     """
-    level = {"error": "error", "warning": "warning", "info": "notice"}
+    from gputopo.reports.annotations import Annotation, written
+
     return "".join(
-        f"::{level[one['severity']]} file={property_value(one['file'])},line={one['line']},col={one['column']},"
-        f"title={one['rule']}::{data(said(one))}\n"
+        written(Annotation(one["severity"], one["rule"], clean(said(one)), one["file"], one["line"], one["column"]))
         for one in report["findings"]
     )
 
@@ -69,11 +69,3 @@ def said(one: Mapping[str, Any]) -> str:
     """A finding in one text."""
     message: str = one["message"]
     return message + (f" (instead: {one['remedy']})" if one["remedy"] else "")
-
-
-def data(value: str) -> str:
-    return clean(value).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def property_value(value: str) -> str:
-    return data(value).replace(":", "%3A").replace(",", "%2C")

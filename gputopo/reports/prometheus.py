@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from gputopo.reports.sanitise import clean
+
 
 class Sample(NamedTuple):
     labels: Mapping[str, str]
@@ -47,7 +49,8 @@ def _labels(labels: Mapping[str, str]) -> str:
 
 
 def _escaped(text: str, quoted: bool = False) -> str:
-    made = text.replace("\\", "\\\\").replace("\n", "\\n")
+    seen = "\n".join(clean(line) for line in text.split("\n"))  # no terminal obeys what stands in a textfile
+    made = seen.replace("\\", "\\\\").replace("\n", "\\n")
     return made.replace('"', '\\"') if quoted else made
 
 

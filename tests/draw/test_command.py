@@ -97,7 +97,7 @@ def test_pods(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ([SAMPLE, "--only", "gpus,cpus"], "--only takes gpus, nics, nvme, not cpus (--only)"),
         ([SAMPLE, "sample:dgx2", "--each", "-o", "svg"], "no such option: --each"),
         ([SAMPLE, "-o", "jpeg"], "invalid value for '-o' / '--output': 'jpeg' is not one of "
-                                 "'svg', 'dot', 'mermaid', 'ascii', 'png'"),
+                                 "'svg', 'html', 'dot', 'mermaid', 'ascii', 'png'"),
         (["sample:hgx-h100", "--pods", "/nowhere"], "no such file or folder (/nowhere)"),
     ],
 )  # fmt: skip

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import gputopo
-from gputopo.nccl import Machine, Settings, Way, graphs, machine, paths
+from gputopo.nccl import Machine, Refused, Settings, Way, graphs, machine, paths
 from gputopo.topology.node import Gpu, NodeTopology
 from tests.nccl.files import (
     AMD,
@@ -34,6 +34,14 @@ def ring(node: Machine) -> tuple[float, str]:
     found = graphs(node).ring
     assert found is not None
     return found.total_gbps, found.type.name
+
+
+def test_gpus_that_share_an_address_are_refused() -> None:
+    node = gputopo.load_node("sample:pcie-bridged")
+    node = node._replace(gpus=tuple(one._replace(pci="0000:01:00.0") for one in node.gpus))
+    found = machine(node)
+    assert isinstance(found, Refused)
+    assert found.reason == "two GPUs have one PCI address in the evidence"
 
 
 def test_a_printed_matrix_is_enough_for_nvswitches() -> None:
