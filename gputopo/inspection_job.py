@@ -11,7 +11,7 @@ from gputopo.evidence.piece import Piece
 from gputopo.job_records import JobLog
 from gputopo.jobs.join import Asked, join
 from gputopo.jobs.model import Job, SpokenLog
-from gputopo.pods.model import Held
+from gputopo.pods.model import Held, Pod
 from gputopo.records import NcclElement
 from gputopo.rules.jobs.diagnosis import Diagnosis
 from gputopo.topology.node import NodeTopology, Source
@@ -96,18 +96,36 @@ def diagnoses(
         )
     files = _files(evidence.of_nodes) if live is None else ()
     held = _held(evidence.of_pods, nodes) if evidence.of_pods else {}
-    made = [_one(node, evidence, wanted, held, files if len(nodes) == 1 else ()) for node in nodes]
+    nodes = _of_pod(nodes, held, wanted.pod)
+    made = [_one(node, evidence, wanted, _on(node, nodes, held), files if len(nodes) == 1 else ()) for node in nodes]
     if len(made) > 1 and any(one.job.communicator is not None for one in made):
         own = [one for one in made if one.job.communicator is not None]
         return tuple(own)  # the log names the node; the others have no part in it
     return tuple(made)
 
 
+def _on(
+    node: NodeTopology | None, nodes: Sequence[NodeTopology | None], held: Mapping[str | None, Held]
+) -> Held | None:  # fmt: skip
+    """What is held on a node; what names no node, or the only one that is named, is of the only node."""
+    if node is None:
+        return None
+    return held.get(node.name) or (next(iter(held.values())) if len(nodes) == len(held) == 1 else None)
+
+
+def _of_pod(
+    nodes: tuple[NodeTopology | None, ...], held: Mapping[str | None, Held], pod: str | None
+) -> tuple[NodeTopology | None, ...]:  # fmt: skip
+    """Of several nodes those on which a pod of this name holds something; all where none does, so that it is said."""
+    if pod is None or len(nodes) < 2:
+        return nodes
+    having = [node for node in nodes if (own := _on(node, nodes, held)) is not None and _called(own, pod)]
+    return tuple(having) or nodes
+
+
 def _one(
-    node: NodeTopology | None, evidence: Evidence, wanted: Wanted, held: Mapping[str | None, Held],
-    files: Sequence[NcclElement],
-) -> Diagnosis:  # fmt: skip
-    own = held.get(node.name if node is not None else None) or (next(iter(held.values()), None) if node else None)
+    node: NodeTopology | None, evidence: Evidence, wanted: Wanted, own: Held | None, files: Sequence[NcclElement]
+) -> Diagnosis:
     asked = Asked(
         gpus=_gpus(node, wanted.gpus),
         pod=wanted.pod,
@@ -136,8 +154,8 @@ def _pod_gpus(held: Held | None, pod: str) -> tuple[str, ...]:
             "nothing among the sources says what pods hold", "--pod",
             "add podresources, kubelet_internal_checkpoint, or kubectl get pods -o json",
         )  # fmt: skip
-    namespace, slash, name = pod.rpartition("/")
-    found = [one for one in held.pods if one.name == name and (not slash or one.namespace == namespace)]
+    found = _called(held, pod)
+    name = pod.rpartition("/")[2]
     if len(found) != 1:
         near = ", ".join(one.title for one in (found or held.pods)[:6])
         what = f"{len(found)} pods are called {name}" if found else "no such pod holds a device here"
@@ -148,6 +166,13 @@ def _pod_gpus(held: Held | None, pod: str) -> tuple[str, ...]:
             "add nvidia-smi -L",
         )  # fmt: skip
     return found[0].placed.gpus
+
+
+def _called(held: Held, pod: str) -> list[Pod]:
+    """The pods that `NS/NAME`, `NAME`, or a UID means: of the kubelet's checkpoint alone no name is known."""
+    namespace, slash, name = pod.rpartition("/")
+    named = [one for one in held.pods if one.name == name and (not slash or one.namespace == namespace)]
+    return named or [one for one in held.pods if one.uid == pod]
 
 
 def _held(pieces: Sequence[Piece], nodes: Sequence[NodeTopology | None]) -> dict[str | None, Held]:

@@ -28,7 +28,7 @@ Gpus = Annotated[
 ]
 Pod = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option("--pod", metavar="NS/NAME", help="The pod whose GPUs are the job's."),
+    typer.Option("--pod", metavar="NS/NAME", help="The pod whose GPUs are the job's; or its UID."),
 ]
 TensorParallel = Annotated[
     Optional[int],  # noqa: UP045

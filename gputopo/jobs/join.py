@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gputopo.job_records import BenchmarkRecord, FrameworkRecord
+from gputopo.jobs.benchmark_places import place as place_benchmark
 from gputopo.jobs.hops import hops
 from gputopo.jobs.measured import measured
 from gputopo.jobs.model import Foreign, Job, RankPlace, SpokenLog
@@ -38,19 +39,25 @@ def join(node: NodeTopology | None, logs: Sequence[SpokenLog], asked: Asked) -> 
     if node is None:
         node = _named_in(logs)
     heard = _heard(node, logs)
-    foreign = tuple(_foreign(one) for one in heard if one.placed.foreign)
+    foreign = (*(_foreign(one) for one in heard if one.placed.foreign), *_foreign_runs(node, logs))
     own = _chosen([one for one in heard if not one.placed.foreign], asked)
-    runs = tuple((one.source.id, run) for one in logs for run in one.log.benchmarks)
-    framework, framework_source = _framework(logs)
+    # Of a log that is of another node nothing is taken, unless a part of it is of this one.
+    others = {one.source for one in foreign} - {one.spoken.source.id for one in heard if not one.placed.foreign}
+    logs_here = [one for one in logs if one.source.id not in others]
+    runs = tuple(
+        (one.source.id, run)
+        for one in logs_here for run in one.log.benchmarks if not place_benchmark(node, run).foreign
+    )  # fmt: skip
+    framework, framework_source = _framework(logs_here)
     gpus, basis, narrowed, notes = _set(node, own, runs, asked)
     ranks, order_notes = _ranks(own, gpus, narrowed)
     size = asked.tensor_parallel or (framework.setting("tensor_parallel") if framework else None)
     by_rank = {one.rank: one.gpu for one in ranks if one.gpu is not None}
-    counted = measured(runs) if asked.measured is None else None
+    counted = measured(runs, len(gpus) if narrowed and own is None else None) if asked.measured is None else None
     return Job(
         node, gpus, basis, narrowed, tuple(logs),
-        nccl=own.job if own else _only_job(logs, foreign),
-        source=own.spoken.source.id if own else _only_source(logs, foreign),
+        nccl=own.job if own else next((job for one in logs_here for job in one.log.nccl), None),
+        source=own.spoken.source.id if own else next((one.source.id for one in logs_here if one.log.nccl), None),
         communicator=own.communicator if own else None,
         ranks=ranks,
         hosts=own.placed.hosts if own else (),
@@ -102,6 +109,15 @@ def _foreign(one: _Heard) -> Foreign:
     return Foreign(one.spoken.source.id, buses, one.placed.foreign[0][1])
 
 
+def _foreign_runs(node: NodeTopology, logs: Sequence[SpokenLog]) -> Iterator[Foreign]:
+    """Benchmarks on buses that the node does not have."""
+    for one in logs:
+        for run in one.log.benchmarks:
+            buses = place_benchmark(node, run).foreign
+            if buses:
+                yield Foreign(one.source.id, buses, run.line)
+
+
 def _chosen(heard: Sequence[_Heard], asked: Asked) -> _Heard | None:
     """The communicator that the job is judged by: that of the most ranks on this node, the first of them."""
     wanted = set(asked.gpus or asked.pod_gpus or ())
@@ -125,11 +141,10 @@ def _set(
     if own is not None and said:
         return tuple(dict.fromkeys(said)), own.spoken.source.name, True, ()
     run = max((one for _, one in runs if one.ranks), key=lambda one: len(one.ranks), default=None)
-    numbers = {gpu.nvml_index: gpu.id for gpu in node.gpus}
-    if run is not None and all(one.device in numbers for one in run.ranks) and len({x.host for x in run.ranks}) == 1:
+    places = place_benchmark(node, run) if run is not None else None
+    if places is not None and places.gpus is not None:
         text = "the devices of the benchmark are the node's GPU numbers (CUDA_VISIBLE_DEVICES unset)"
-        gpus = tuple(dict.fromkeys(numbers[one.device] for one in run.ranks))
-        return gpus, "the benchmark's devices", True, (NoteAssumption((), text, None),)
+        return places.gpus, "the benchmark's devices", True, () if places.by_bus else (NoteAssumption((), text, None),)
     return tuple(gpu.id for gpu in node.gpus), "every GPU of the node", False, ()
 
 
@@ -146,14 +161,3 @@ def _ranks(
 
 def _framework(logs: Sequence[SpokenLog]) -> tuple[FrameworkRecord | None, str | None]:
     return next(((one.log.framework, one.source.id) for one in logs if one.log.framework is not None), (None, None))
-
-
-def _only_job(logs: Sequence[SpokenLog], foreign: Sequence[Foreign]) -> NcclJob | None:
-    """What NCCL said without a communicator's line: settings, warnings. Of a log of another node nothing."""
-    others = {one.source for one in foreign}
-    return next((job for one in logs if one.source.id not in others for job in one.log.nccl), None)
-
-
-def _only_source(logs: Sequence[SpokenLog], foreign: Sequence[Foreign]) -> str | None:
-    others = {one.source for one in foreign}
-    return next((one.source.id for one in logs if one.source.id not in others and one.log.nccl), None)

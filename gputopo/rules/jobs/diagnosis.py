@@ -8,7 +8,7 @@ from itertools import combinations
 
 from gputopo.allocate.best import Judge, best, islands
 from gputopo.jobs.model import Hop, Job
-from gputopo.nccl_records import EnvRecord
+from gputopo.nccl_records import EnvRecord, Speaker
 from gputopo.pods.model import Held
 from gputopo.records import NcclElement
 from gputopo.rules.finding import Evidence
@@ -74,6 +74,20 @@ class Diagnosis:
     def gpu(self, id: str) -> Gpu | None:
         return self.sight.gpus.get(id)
 
+    def gpu_of_device(self, number: int, speaker: Speaker) -> str | None:
+        """The GPU that a process calls so: NVML's index, which in a container is the container's own.
+
+        By the process's ranks where these are placed by bus id; else the node's number.
+        """
+        group = self.job.communicator
+        by_bus = {one.rank: one.gpu for one in self.job.ranks if one.basis == "busId"}
+        if group is None or not by_bus:
+            return next((gpu.id for gpu in self.node.gpus if gpu.nvml_index == number), None)
+        alike = [one for one in group.ranks if one.speaker.host == speaker.host and one.nvml_index == number]
+        own = [one for one in alike if one.speaker.pid == speaker.pid] or alike
+        gpus = {by_bus.get(one.rank) for one in own}
+        return gpus.pop() if len(gpus) == 1 else None
+
     def all_nvlink(self, gpus: Sequence[str]) -> bool | None:
         """Whether every pair of these has NVLinks."""
         pairs = self.sight.pairs(gpus)
@@ -119,3 +133,10 @@ def shown(env: EnvRecord) -> str:
     'NCCL_P2P_LEVEL set by environment to SYS'
     """
     return f"{env.name} set by environment to {env.value}" if env.by == "nccl" else f"{env.name}={env.value}"
+
+
+def peers_off(diagnosis: Diagnosis) -> EnvRecord | None:
+    """The setting that takes peer-to-peer from every pair, where there is one."""
+    off = [one for one in diagnosis.env("NCCL_P2P_DISABLE") if one.value not in ("", "0")]
+    none = [one for one in diagnosis.env("NCCL_P2P_LEVEL") if one.value.upper() in ("LOC", "0")]
+    return next(iter((*off, *none)), None)

@@ -57,8 +57,8 @@ def _finding(
 ) -> Finding:  # fmt: skip
     version = diagnosis.job.nccl.version if diagnosis.job.nccl else None
     numbering = said.numbering(diagnosis.job.nccl, some[0]) if diagnosis.job.nccl else None
-    known = [gpu_.id for gpu_ in diagnosis.node.gpus if gpu_.pci and _bus(gpu_.pci) == _bus(gpu)]
-    name = known[0] if known else f"GPU {gpu}"
+    known = _gpus(diagnosis, gpu)
+    name = known[0] if known else f"the GPU that NCCL calls {gpu}"
     hcas = ", ".join(dict.fromkeys(one.hca for one in some))
     inferred = "" if version else (
         f"; the version is not in the log: {limit} is PXB in NCCL {numbering.name}" if numbering
@@ -82,6 +82,15 @@ def _finding(
 
 def _named(numbering: Numbering | None, number: int) -> str:
     return f" ({numbering.names[number]})" if numbering is not None and number < len(numbering.names) else ""
+
+
+def _gpus(diagnosis: Diagnosis, said: str) -> list[str]:
+    """`ca000` and `GPU/0-ca000` are bus ids; some versions since 2.18.3 print a rank there."""
+    bus = _bus(said.rpartition("-")[2])
+    found = [gpu.id for gpu in diagnosis.node.gpus if gpu.pci and _bus(gpu.pci) == bus]
+    if found or not said.isdecimal():
+        return found
+    return [one.gpu for one in diagnosis.job.ranks if one.rank == int(said) and one.gpu is not None]
 
 
 def _bus(text: str) -> str:

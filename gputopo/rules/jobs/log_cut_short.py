@@ -25,7 +25,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gputopo.rules.finding import Finding
+from gputopo.job_records import BenchmarkRecord
+from gputopo.rules.finding import Evidence, Finding
 from gputopo.rules.jobs.diagnosis import Diagnosis
 from gputopo.rules.wording import one_line
 
@@ -35,6 +36,9 @@ SEVERITY = "info"
 
 def check(diagnosis: Diagnosis) -> Iterator[Finding]:
     log = diagnosis.job.nccl
+    for source, run in diagnosis.job.runs:
+        if not run.whole:
+            yield _of_benchmark(source, run)
     if log is None or log.whole:
         return
     reasons = list(dict.fromkeys(one_line(gap.reason) for gap in log.gaps)) or ["it ends before all ranks had started"]
@@ -45,6 +49,22 @@ def check(diagnosis: Diagnosis) -> Iterator[Finding]:
         f"the log is not whole: {'; '.join(reasons[:3])}",
         matters="what is not in it was not judged",
         because="an excerpt, a rank's own log, or an end before the job's",
-        remedy="the whole log of all ranks: NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV",
+        remedy="the whole log of all ranks: NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV; files of "
+        "NCCL_DEBUG_FILE as one: cat nccl.* | gputopo diagnose --nccl-log -",
         evidence=tuple(diagnosis.line(gap.line, one_line(gap.reason)) for gap in log.gaps[:3]),
+    )
+
+
+def _of_benchmark(source: str, run: BenchmarkRecord) -> Finding:
+    last = run.rows[-1] if run.rows else None
+    return Finding(
+        CODE,
+        SEVERITY,
+        (),
+        f"the benchmark's table is not whole: its last row is of {last.size:,} bytes" if last is not None
+        else "the benchmark's table is not whole: it has no row",
+        matters="what it would have reached with larger messages is not known",
+        because="the test was ended early, failed, or its output was cut",
+        remedy="let it run to the line `# Avg bus bandwidth`",
+        evidence=(Evidence(source, last.line if last is not None else run.line, run.test or "nccl-tests"),),
     )

@@ -34,14 +34,14 @@ SEVERITY = "error"
 
 
 def check(diagnosis: Diagnosis) -> Iterator[Finding]:
-    if diagnosis.job.nccl is None or any(gpu.mig for gpu in diagnosis.node.gpus):
-        return
-    for one in diagnosis.job.nccl.denied:
+    for one in diagnosis.job.nccl.denied if diagnosis.job.nccl is not None else ():
         if not one.nvlink:
             continue
-        ids = tuple(
-            gpu.id for gpu in diagnosis.node.gpus if one.numbers == "nvmlDev" and gpu.nvml_index in (one.a, one.b)
-        )
+        devices = (one.a, one.b) if one.numbers == "nvmlDev" else ()
+        ids = tuple(id for number in devices if (id := diagnosis.gpu_of_device(number, one.speaker)) is not None)
+        gpus = diagnosis.node.gpus if len(ids) < 2 else [gpu for gpu in diagnosis.node.gpus if gpu.id in ids]
+        if any(gpu.mig for gpu in gpus):
+            continue
         message = f"NCCL: P2P is disabled between NVLINK connected GPUs {one.a} and {one.b}"
         yield Finding(
             CODE,

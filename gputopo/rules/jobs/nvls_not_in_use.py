@@ -12,7 +12,7 @@ What to do
 
 When it is silent
     A100 and older, bridged cards and meshes have no NVLS; NCCL before 2.18; jobs of several nodes or two GPUs;
-    NCCL_NVLS_ENABLE=0. With 3 or 4 GPUs it brings nothing (nccl issue 1455): information.
+    NCCL_NVLS_ENABLE=0, NCCL_P2P_DISABLE=1. With 3 or 4 GPUs it brings nothing (nccl issue 1455): information.
 
 Example
     >>> from gputopo.nccl_records import CountsRecord
@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gputopo.rules.finding import Finding
-from gputopo.rules.jobs.diagnosis import Diagnosis
+from gputopo.rules.jobs.diagnosis import Diagnosis, peers_off
 from gputopo.rules.jobs.generations import has_nvls
 
 CODE = "GT514"
@@ -48,8 +48,8 @@ def check(diagnosis: Diagnosis) -> Iterator[Finding]:
         return
     if (diagnosis.version() or _SINCE) < _SINCE:
         return
-    if any(one.value == "0" for one in diagnosis.env("NCCL_NVLS_ENABLE")):
-        return
+    if any(one.value == "0" for one in diagnosis.env("NCCL_NVLS_ENABLE")) or peers_off(diagnosis) is not None:
+        return  # without peer-to-peer there are no NVLinks for NCCL: GT511 names the setting
     fabric = [gpu for gpu in diagnosis.node.gpus if gpu.nvlinks is not None and gpu.nvlinks.via == "switch"]
     models = {gpu.name or gpu.compute_capability or "" for gpu in fabric if gpu.id in job.gpus and has_nvls(gpu)}
     if len(fabric) < 2 or not models:

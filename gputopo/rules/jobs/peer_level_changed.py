@@ -32,26 +32,25 @@ from collections.abc import Iterator
 
 from gputopo.nccl_records import EnvRecord
 from gputopo.rules.finding import Finding
-from gputopo.rules.jobs.diagnosis import NEAR, Diagnosis, shown
+from gputopo.rules.jobs.diagnosis import NEAR, Diagnosis, peers_off, shown
 from gputopo.rules.wording import listed
 from gputopo.topology.node import Pair
 
 CODE = "GT510"
 SEVERITY = "warning"
 
-_OFF = ("LOC", "0")
 _CPU = ("PHB", "NODE", "SYS", "3", "4", "5")
 _SLOWER = "through a CPU it can be slower than shared memory (SHM), above all between NUMA nodes (SYS)"
 
 
 def check(diagnosis: Diagnosis) -> Iterator[Finding]:
     level = next(iter(diagnosis.env("NCCL_P2P_LEVEL")), None)
-    off = next((one for one in diagnosis.env("NCCL_P2P_DISABLE") if one.value not in ("", "0")), None)
+    off = peers_off(diagnosis)
     far = _far(diagnosis)
     if far:
         yield _through_cpu(diagnosis, far, level)
-    elif off is not None or (level is not None and level.value.upper() in _OFF):
-        yield from _taken_away(diagnosis, off or level)
+    elif off is not None:
+        yield from _taken_away(diagnosis, off)
     elif level is not None and level.value.upper() in _CPU and not diagnosis.job.hops and not _harmless(diagnosis):
         yield _set_only(diagnosis, level)
 
@@ -89,10 +88,21 @@ def _level(pair: Pair) -> str:
     return pair.level or " or ".join(level.name for level in pair.pcie_candidates)
 
 
-def _taken_away(diagnosis: Diagnosis, setting: EnvRecord | None) -> Iterator[Finding]:
-    """Of a log without peer lines; with them GT511 shows each pair."""
+def _taken_away(diagnosis: Diagnosis, setting: EnvRecord) -> Iterator[Finding]:
+    """Of a log without peer lines; with them GT511 shows each pair. Without the wiring the cost is not known."""
     pairs = [pair for pair in diagnosis.pairs if pair.nvlinks or pair.pcie in NEAR]
-    if setting is None or diagnosis.job.hops or not pairs:
+    if not diagnosis.pairs and not diagnosis.job.hops:
+        yield Finding(
+            CODE,
+            "info",
+            diagnosis.job.gpus,
+            f"{setting.name}={setting.value} takes peer-to-peer from every pair",
+            "NVLinks and switches between the GPUs, where there are any, lie idle: NCCL uses host memory (SHM)",
+            shown(setting),
+            f"unset {setting.name}; nvidia-smi topo -m shows what it costs",
+            (diagnosis.line(setting.line, shown(setting)),),
+        )
+    if diagnosis.job.hops or not pairs:
         return
     linked = any(pair.nvlinks for pair in pairs)
     yield Finding(

@@ -37,7 +37,8 @@ SEVERITY = "warning"
 
 def check(diagnosis: Diagnosis) -> Iterator[Finding]:
     for one in diagnosis.job.nccl.affinity if diagnosis.job.nccl else ():
-        gpu = next((gpu for gpu in diagnosis.node.gpus if gpu.nvml_index == one.gpu), None)
+        id = diagnosis.gpu_of_device(one.gpu, one.speaker)
+        gpu = diagnosis.gpu(id) if id is not None else None
         cpus = cpus_of(one.mask)
         if gpu is None or not cpus:
             continue

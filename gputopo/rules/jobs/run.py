@@ -34,7 +34,8 @@ def run(
     ]
     of_node, not_checked = _of_node(diagnosis, select, ignore)
     found = sorted([*own, *of_node], key=lambda one: SEVERITIES.index(one.severity))
-    return tuple(found), (*needs(diagnosis), *not_checked)
+    own_needs = tuple(one for one in needs(diagnosis) if one.rule in wanted - unwanted)
+    return tuple(found), (*own_needs, *not_checked)
 
 
 def _of_node(

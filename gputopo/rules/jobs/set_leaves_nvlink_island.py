@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from gputopo.nccl.published import LEAVING
 from gputopo.rules.finding import Evidence, Finding
 from gputopo.rules.jobs.diagnosis import Diagnosis, Team
 from gputopo.rules.wording import listed, names
@@ -83,7 +84,8 @@ def _finding(diagnosis: Diagnosis, team: Team, inside: tuple[str, ...], outside:
         tuple(team),
         message,
         matters="the ring passes PCIe" + (f" ({weakest.a}-{weakest.b} {weakest.level})" if weakest else "")
-        + ", and all of it runs at that pace; nccl-tests issue 178: 208 GB/s became 20",
+        + f", and all of it runs at that pace: {LEAVING.inside:g} GB/s became {LEAVING.outside:g} with "
+        f"{LEAVING.machine} ({LEAVING.source})",
         because=f"NVLink joins {linked} here" if linked else "",
         remedy=f"ask for multiples of {sizes[0]} GPUs, whole islands" if sizes else "",
         evidence=_evidence(diagnosis, team, weakest),

@@ -32,11 +32,19 @@ from gputopo.nccl_records import EnvRecord
 from gputopo.rules.finding import Finding
 from gputopo.rules.jobs.diagnosis import NEAR, Diagnosis, shown
 from gputopo.rules.jobs.geforce import is_geforce
+from gputopo.terms.path_level import PathLevel
 from gputopo.terms.peer_status import refusal
 from gputopo.topology.node import Pair
 
 CODE = "GT511"
 SEVERITY = "error"
+
+# NCCL_P2P_LEVEL by name and by old number (src/graph/paths.cc: 0-5 = LOC, PIX, PXB, PHB, SYS, SYS), nearest first.
+_NVLINK, _PIX, _PXB, _CPU = 1, 2, 3, 4
+_LEVELS = {
+    "LOC": 0, "0": 0, "NVL": _NVLINK, "PIX": _PIX, "1": _PIX, "PXB": _PXB, "2": _PXB,
+    "PHB": _CPU, "3": _CPU, "SYS": _CPU, "4": _CPU, "5": _CPU,
+}  # fmt: skip
 
 
 def check(diagnosis: Diagnosis) -> Iterator[Finding]:
@@ -58,13 +66,22 @@ def _could(diagnosis: Diagnosis, hop: Hop) -> Pair | None:
     return pair
 
 
-def _setting(diagnosis: Diagnosis) -> EnvRecord | None:
+def _setting(diagnosis: Diagnosis, pairs: list[Pair]) -> EnvRecord | None:
+    """The one that denies one of these pairs; a level that allows them all explains nothing."""
     off = [one for one in diagnosis.env("NCCL_P2P_DISABLE") if one.value not in ("", "0")]
-    return next(iter((*off, *diagnosis.env("NCCL_P2P_LEVEL"))), None)
+    levels = [one for one in diagnosis.env("NCCL_P2P_LEVEL") if any(_denies(one.value, pair) for pair in pairs)]
+    return next(iter((*off, *levels)), None)
+
+
+def _denies(level: str, pair: Pair) -> bool:
+    """Whether that NCCL_P2P_LEVEL, a name or an old number, lies below what the pair needs."""
+    allowed = _LEVELS.get(level.upper())
+    needed = _NVLINK if pair.nvlinks else _PXB if pair.pcie is PathLevel.PXB else _PIX
+    return allowed is not None and allowed < needed
 
 
 def _finding(diagnosis: Diagnosis, some: list[tuple[Hop, Pair]], linked: bool) -> Finding:
-    setting = _setting(diagnosis)
+    setting = _setting(diagnosis, [pair for _, pair in some])
     total = len({frozenset((hop.a, hop.b)) for hop in diagnosis.job.hops})
     count = len({frozenset((hop.a, hop.b)) for hop, _ in some})
     where = "where NVLink exists" if linked else "below one PCIe switch"

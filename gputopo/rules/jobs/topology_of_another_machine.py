@@ -10,7 +10,8 @@ What to do
     Make a file on this type of machine (NCCL_TOPO_DUMP_FILE=topo.xml), or unset NCCL_TOPO_FILE.
 
 When it is silent
-    The log has no "Could not find real path" line. Reading a file on another machine is no fault.
+    The log has no "Could not find real path" line, or names devices that the node has (then its /sys is not mounted).
+    Reading a file on another machine is no fault.
 
 Example
     >>> from gputopo.rules.jobs.example import diagnosis, log
@@ -33,15 +34,20 @@ SEVERITY = "error"
 
 def check(diagnosis: Diagnosis) -> Iterator[Finding]:
     log = diagnosis.job.nccl
-    if log is None or not log.missing_devices:
+    if log is None:
+        return
+    have = {one.pci for one in (*diagnosis.node.gpus, *(diagnosis.node.nics or ()))}
+    # A device that is there was not found since /sys is not mounted (GT024); ffff:ff is a vendor's made-up switch.
+    missing = tuple(one for one in log.missing_devices if one not in have and not one.startswith("ffff:ff:"))
+    if not missing:
         return
     said = [one for one in log.warnings if one.kind == "missing-device"]
     file = next(iter(diagnosis.env("NCCL_TOPO_FILE")), None)
     yield Finding(
         CODE,
         SEVERITY,
-        log.missing_devices,
-        f"the topology file names {names(log.missing_devices)}, which this machine does not have",
+        missing,
+        f"the topology file names {names(missing)}, which this machine does not have",
         matters="NCCL leaves them out and plans with what is left",
         because=f"NCCL_TOPO_FILE={file.value} is of another type of machine" if file else "the file is of another type",
         remedy="a file of this type of machine: NCCL_TOPO_DUMP_FILE=topo.xml; or unset NCCL_TOPO_FILE",

@@ -68,6 +68,10 @@ def _nothing(diagnosis: Diagnosis, findings: Sequence[Finding], not_checked: Seq
     """No fault among what was looked at; what that was, and what it rests on."""
     job = diagnosis.job
     what = names(job.gpus) if job.gpus else "this job"
+    if not is_decided(diagnosis, findings) and len(job.gpus) != 1:
+        seen = "".join(f". {_sentence(one.message)}"[:-1] for one in findings if one.rule in ("GT510", "GT551"))
+        shown = "neither how its GPUs are wired nor how NCCL connects them"
+        return f"Undecided: of {what} the evidence shows {shown}{seen}."
     rates = diagnosis.rates
     if not job.gpus and not job.logs:
         return "Undecided: no GPU is in the evidence."
