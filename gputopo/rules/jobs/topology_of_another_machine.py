@@ -36,7 +36,7 @@ def check(diagnosis: Diagnosis) -> Iterator[Finding]:
     log = diagnosis.job.nccl
     if log is None:
         return
-    have = {one.pci for one in (*diagnosis.node.gpus, *(diagnosis.node.nics or ()))}
+    have = {gpu.pci for gpu in diagnosis.node.gpus} | {nic.pci for nic in diagnosis.node.nics or ()}
     # A device that is there was not found since /sys is not mounted (GT024); ffff:ff is a vendor's made-up switch.
     missing = tuple(one for one in log.missing_devices if one not in have and not one.startswith("ffff:ff:"))
     if not missing:
