@@ -67,13 +67,25 @@ TRAPS = {
         SEVERITY, "the file gives {} a faster PCIe link than its GPU model has",
         "NCCL's model promises a bandwidth that does not exist",
         "write the speed that the machine has, or dump a fresh file with NCCL_TOPO_DUMP_FILE"),
+    "nccl-nvlink-counts-differ": (
+        "error", "the NVLinks between {} are counted differently at their two ends",
+        "NCCL adds the rows of either end, and its model is of a machine that there is not",
+        "write the same count in both rows, or dump a fresh file with NCCL_TOPO_DUMP_FILE"),
+    "nccl-nvlink-class": (
+        "error", "an NVLink of {} goes to a GPU of the file that the row calls an NVSwitch",
+        "NCCL joins the link with its one NVSwitch instead of that GPU",
+        "write the GPU's class as tclass (0x030200), or dump a fresh file with NCCL_TOPO_DUMP_FILE"),
     "nccl-too-many-nvlinks": (
-        SEVERITY, "more NVLinks in the file than hardware has (18 per GPU): {}",
+        "error", "more NVLinks in the file than hardware has: {}",
         "NCCL's model promises a bandwidth that does not exist and may choose a wrong algorithm",
         "one <nvlink> row per target, its count the number of links"),
     "nccl-unknown-speed": (
         SEVERITY, "NCCL takes {} as Gen3: it does not know the link_speed text",
         "the link is modelled at 8 GT/s, which is too slow for Gen4 and Gen5 and too fast for Gen1",
+        "write it as the kernel does, `32.0 GT/s PCIe`"),
+    "nccl-speed-unsaid": (
+        "info", "the file names no PCIe speed of {}: NCCL takes Gen3",
+        "12 GB/s at x16 is then a guess, whatever the link does; virtual machines often report none",
         "write it as the kernel does, `32.0 GT/s PCIe`"),
     "nccl-slow-switch": (
         SEVERITY, "the switch {} is modelled with a very slow uplink",

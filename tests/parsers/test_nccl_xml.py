@@ -206,7 +206,24 @@ def test_a_bus_id_that_stands_twice_is_named_and_one_gpu():
         (gpu("0001:00:00.0", '<nvlink target="0001:00:00.0" count="12" tclass="0x030200"/>'), "nccl-self-nvlink"),
         (gpu("0001:00:00.0", '<nvlink target="0:1:0.0" count="18"/>' * 7), "nccl-too-many-nvlinks"),
         (gpu("0001:00:00.0", more='link_width="0"'), "nccl-width-zero"),
-        (gpu("0001:00:00.0", more='link_speed=""'), "nccl-unknown-speed"),
+        (gpu("0001:00:00.0", more='link_speed=""'), "nccl-speed-unsaid"),
+        (gpu("0001:00:00.0", more='link_speed="32.0 GT/s"'), "nccl-unknown-speed"),
+        (gpu("0001:00:00.0", '<nvlink target="0:1:0.0" count="7"/>', sm="70"), "nccl-too-many-nvlinks"),
+        (
+            gpu("0001:00:00.0", '<nvlink target="0002:00:00.0" count="4" tclass="0x030200"/>')
+            + gpu("0002:00:00.0", '<nvlink target="0001:00:00.0" count="3" tclass="0x030200"/>', dev="1"),
+            "nccl-nvlink-counts-differ",
+        ),
+        (
+            gpu("0001:00:00.0", '<nvlink target="0002:00:00.0" count="4" tclass="0x030200"/>')
+            + gpu("0002:00:00.0", dev="1"),
+            "nccl-nvlink-counts-differ",
+        ),
+        (
+            gpu("0001:00:00.0", '<nvlink target="0002:00:00.0" count="4" tclass="0x068000"/>')
+            + gpu("0002:00:00.0", '<nvlink target="0001:00:00.0" count="4" tclass="0x030200"/>', dev="1"),
+            "nccl-nvlink-class",
+        ),
         (gpu("0001:00:00.0", sm="89", more='vendor="0x10de" link_speed="64.0 GT/s PCIe"'), "nccl-speed-above-hardware"),
         (gpu("0001:00:00.0", more=f'name="{"x" * 256}"'), "nccl-limit"),
         (gpu("0001:00:00.0", more=" ".join(f'a{n}="1"' for n in range(20))), "nccl-limit"),

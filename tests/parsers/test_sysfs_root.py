@@ -15,7 +15,7 @@ from gputopo.evidence.tree import find_root
 from gputopo.parsers.sysfs_root import parse
 from gputopo.terms.cpu_set import CpuSet
 from gputopo.terms.unknown import Unknown
-from tests.parsers.sysfs_machine import ROOT, Machine, add_rdma
+from tests.parsers.sysfs_machine import ROOT, Machine, add_rdma, observed
 
 SHARED = Path(os.environ.get("GPUTOPO_SHARED", Path(__file__).parents[3] / "shared"))
 
@@ -23,6 +23,41 @@ SHARED = Path(os.environ.get("GPUTOPO_SHARED", Path(__file__).parents[3] / "shar
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
+
+
+# The kernel, and what a container is shown
+
+
+@pytest.mark.parametrize(("value", "on"), [("1", True), ("3", True), ("0", False), ("2", False), ("x", False)])
+def test_numa_balancing_is_observed_where_it_is_on(machine: Machine, value: str, on: bool) -> None:
+    """2 alone is memory tiering: pages move between kinds of memory, not to who uses them."""
+    machine.file("proc/sys/kernel/numa_balancing", value)
+    assert [seen.text for seen in observed(machine.read(), "numa-balancing")] == (
+        [f"proc/sys/kernel/numa_balancing: {value}"] if on else []
+    )
+
+
+POD = "0::/kubepods.slice/kubepods-burstable.slice/kubepods-pod1.slice/cri-containerd-2.scope"
+
+
+@pytest.mark.parametrize(
+    ("group", "classes", "missing"),
+    [
+        (POD, ("mem", "tty", "net"), True),
+        (POD, ("mem", "tty", "pci_bus"), False),
+        (POD, ("net",), False),  # a capture that took some classes only
+        (POD, (), False),  # no class was captured
+        ("0::/system.slice/sshd.service", ("mem", "tty"), False),
+    ],
+)
+def test_a_container_without_the_pci_class_is_told_from_a_capture_that_left_it_out(
+    machine: Machine, group: str, classes: tuple[str, ...], missing: bool
+) -> None:
+    machine.file("proc/self/cgroup", group)
+    machine.file("proc/self/mounts", "overlay / overlay rw 0 0" if group == POD else "/dev/sda1 / ext4 rw 0 0")
+    for name in classes:
+        machine.file(f"sys/class/{name}/x/uevent", "")
+    assert bool(observed(machine.read(), "pci-class-missing")) is missing
 
 
 # CPUs, nodes, packages

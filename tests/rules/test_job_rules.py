@@ -133,6 +133,18 @@ def rdma(on: NodeTopology | None = None) -> NodeTopology:
     return (on or node())._replace(nics=(Nic("mlx5_0", device="mlx5_0", link_layer="InfiniBand"),))
 
 
+def translating(
+    enabled: bool, *, virtual: bool = True, acs: str = "ReqRedir+ CmpltRedir+ UpstreamFwd+", gdr: bool = True
+) -> Diagnosis:
+    """A job over two nodes; its NIC's ATS, and ACS of the port above."""
+    seen = (
+        Observed("acs-enabled", ("0000:05:00.0",), f"ACSCtl: {acs}", "s1", 3),
+        Observed("ats", ("mlx5_0",), f"ATSCtl: Enable{'+' if enabled else '-'}", "s1", 9),
+    )
+    on = rdma()._replace(virtual=virtual, observations=seen)
+    return diagnosis(on, log(0, 1, nodes=2, net_devices=(NET._replace(gdr=gdr),)))
+
+
 NET = NetDeviceRecord("mlx5_0", "IB", 0, gdr=False, line=12)
 LOCAL8 = CpuSet.of(range(8))
 
@@ -314,6 +326,13 @@ CASES: dict[str, list[tuple[str, str | None, Any]]] = {
         ("one that the node has", None, lambda: diagnosis(said=log(0, 1, missing_devices=("0000:12:00.0",)))),
         ("a vendor's made-up switch", None, lambda: diagnosis(said=log(0, 1, missing_devices=("ffff:ff:01.0",)))),
         ("none", None, lambda: diagnosis(said=log(0, 1))),
+    ],
+    "GT528": [
+        ("off in a guest with redirects", "error", lambda: translating(False)),
+        ("on in a guest with redirects", None, lambda: translating(True)),
+        ("off on bare metal", None, lambda: translating(False, virtual=False)),
+        ("off where nothing redirects", None, lambda: translating(False, acs="SrcValid+ ReqRedir- CmpltRedir-")),
+        ("off, and the job does not use it with GDR", None, lambda: translating(False, gdr=False)),
     ],
     "GT530": [
         ("vLLM says so", "info", lambda: diagnosis(framework=FrameworkRecord(

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gputopo.parsers.nccl_xml import nvlink_rows
 from gputopo.parsers.nccl_xml.tree import Host, Place, generation, number
 from gputopo.parsers.xml_guard import Element
 from gputopo.records import Observation
-from gputopo.terms.pci_address import PciAddress
 
 MAX_STRING, MAX_ATTRIBUTES, MAX_CHILDREN, MAX_NODES = 255, 16, 640, 256  # src/graph/xml.h
-MAX_NVLINKS = 18  # of one GPU: Hopper and Blackwell (nvml.h, NVML_NVLINK_MAX_LINKS)
+# One rank's dump of this size: up to 2.30.7 the dumps of all local ranks are fused into one buffer of 256 (nccl#2160).
+MANY_NODES = 120
 
 # NCCL compares with strncmp over the length of its own entry, so a longer text matches too.
 _SPEEDS = ("2.5 GT/s", "5 GT/s", "8 GT/s", "16 GT/s", "32 GT/s")
@@ -25,6 +26,8 @@ KNOWN_SPEEDS = _SPEEDS + _SPEEDS_PCIE
 _HIGHEST_GENERATION = {60: 3, 61: 3, 70: 3, 75: 3, 80: 4, 86: 4, 89: 4, 90: 5, 100: 6, 103: 6, 120: 5}
 # NCCL ≤ 2.30.7 adds the extended family wrongly (nccl#2441): what it writes, and what is right.
 _WRONG_AMD_FAMILIES = {"143": "23", "175": "25", "191": "26"}
+
+_GEN3 = 3  # what NCCL takes for a text that it does not know; then it is right
 
 _TAB_IN_TAG = re.compile(r"<[A-Za-z][^<>]*\t")
 
@@ -59,6 +62,9 @@ def of_system(root: Element) -> Iterator[Observation]:
         yield from _limits(element)
     if total > MAX_NODES:
         yield Observation("nccl-limit", (), f"{total} elements, NCCL takes {MAX_NODES}", root.line)
+    elif total > MANY_NODES and version == "1" and sum(element.tag == "gpu" for element in root.walk()) > 1:
+        text = f"{total} elements in one rank's file, NCCL takes {MAX_NODES} of all local ranks"
+        yield Observation("many-elements", (), text, root.line)
 
 
 def _limits(element: Element) -> Iterator[Observation]:
@@ -95,8 +101,8 @@ def of_node(host: Host) -> Iterator[Observation]:
         if place.is_gpu and (device := place.element.get("device")):
             yield Observation("gpu-device-id", (place.busid,), device, place.element.line)
         for gpu in gpus:
-            yield from _nvlinks(place, gpu)
             yield from _speed_above_hardware(place, gpu)
+    yield from nvlink_rows.of_host(host)
     silent = tuple(place.busid for place in host.places if place.is_gpu and not place.element.named("gpu"))
     if silent:
         text = "GPUs by PCI class only: NVLink not in the file"
@@ -139,7 +145,10 @@ def _virtual_nics(host: Host) -> Iterator[Observation]:
 
 def _link_texts(place: Place) -> Iterator[Observation]:
     speed, width = place.element.get("link_speed"), place.element.get("link_width")
-    if speed is not None and not speed.startswith(KNOWN_SPEEDS):
+    if speed == "":
+        text = 'link_speed="": NCCL goes on with 8 GT/s'
+        yield Observation("nccl-speed-unsaid", (place.busid,), text, place.element.line)
+    elif speed is not None and not speed.startswith(KNOWN_SPEEDS) and generation(speed) != _GEN3:
         text = f'link_speed="{speed[:40]}": NCCL does not know it and goes on with 8 GT/s'
         yield Observation("nccl-unknown-speed", (place.busid,), text, place.element.line)
     if width is not None and number(place.element, "link_width") == 0:
@@ -156,18 +165,6 @@ def _slow_switch(place: Place) -> Iterator[Observation]:
         name = f"{place.element.get('vendor')}:{place.element.get('device')}"
         text = f"{place.busid} ({name}): {place.element.get('link_speed')} x1 above wider devices"
         yield Observation("nccl-slow-switch", (place.busid,), text, place.element.line)
-
-
-def _nvlinks(place: Place, gpu: Element) -> Iterator[Observation]:
-    rows = gpu.named("nvlink")
-    total = sum(max(number(row, "count") or 0, 0) for row in rows)
-    if total > MAX_NVLINKS:
-        text = f"{len(rows)} <nvlink> rows with {total} links; no GPU has more than {MAX_NVLINKS}"
-        yield Observation("nccl-too-many-nvlinks", (place.busid,), text, rows[0].line)
-    own = [row for row in rows if place.pci and PciAddress.parse(row.get("target") or "") == place.pci]
-    if own:
-        text = f"{place.busid} has an NVLink to itself: NCCL finds no peer"
-        yield Observation("nccl-self-nvlink", (place.busid,), text, own[0].line)
 
 
 def _speed_above_hardware(place: Place, gpu: Element) -> Iterator[Observation]:

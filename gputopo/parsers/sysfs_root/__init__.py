@@ -22,7 +22,7 @@ missing, cut or damaged: what it would have said is `Unknown` or `None`, and not
 
 from __future__ import annotations
 
-from gputopo.parsers.sysfs_root import gpudirect, host
+from gputopo.parsers.sysfs_root import gpudirect, host, kernel
 from gputopo.parsers.sysfs_root.cgroup import allowed_cpus
 from gputopo.parsers.sysfs_root.cpuinfo import cpu_facts
 from gputopo.parsers.sysfs_root.cpus import online_cpus, package_ids, packages
@@ -64,7 +64,11 @@ def parse(tree: Tree) -> tuple[NodeRecords, ...]:
             nics_complete=devices.captured and devices.complete,
             nvme=devices.nvme,
             gaps=(*_cpu_gaps(found_packages, nodes), *devices.gaps),
-            observations=(*devices.observations, *gpudirect.observations(tree, devices)),
+            observations=(
+                *devices.observations,
+                *gpudirect.observations(tree, devices),
+                *kernel.observations(tree, host.view_of(tree)),
+            ),
             assumptions=(Assumption((), _ALL_ALLOWED),) if allowed is None and online else (),
         ),
     )

@@ -18,10 +18,11 @@ _FIRST = (
     "GT502", "GT501", "GT522", "GT101", "GT103", "GT112", "GT116",
 )  # fmt: skip
 _ABOUT_EVIDENCE = ("GT550", "GT551", "GT552", "GT540")
+_NO_CAUSE = (*_ABOUT_EVIDENCE, "GT018")  # that is a risk of what did not happen
 
 
 def verdict(diagnosis: Diagnosis, findings: Sequence[Finding], not_checked: Sequence[NotChecked]) -> str:
-    causes = [one for one in findings if one.severity in ("error", "warning") and one.rule not in _ABOUT_EVIDENCE]
+    causes = [one for one in findings if one.severity in ("error", "warning") and one.rule not in _NO_CAUSE]
     causes.sort(key=lambda one: (SEVERITIES.index(one.severity), _rank(one.rule)))
     if causes:
         return _cause(diagnosis, causes)
