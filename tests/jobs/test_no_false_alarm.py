@@ -94,4 +94,4 @@ def test_recorded_matrices_give_no_error() -> None:
     for row in DUMPS:
         found = errors(findings(read(DATA / "topo-dumps" / row["file"])))
         expected = ["GT005"] if row["file"].startswith("076") else []
-        assert [one[:5] for one in found] == expected, row["file"]
+        assert sorted({one[:5] for one in found}) == expected, row["file"]
