@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from gputopo.commands import options, output
+from gputopo.commands import configuration, options, output
 from gputopo.errors import GputopoError
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def command(
     fail_on: options.FailOn = "error",
     select: options.Select = None,
     ignore: options.Ignore = None,
+    config: options.Config = None,
     assume: options.Assume = None,
     timeout: options.Timeout = 10.0,
 ) -> int:
@@ -73,6 +74,7 @@ def command(
 
     assumed = options.pairs(assume, "--assume")
     selected, ignored = options.codes(select), options.codes(ignore)
+    used = configuration.settings(config)
     seconds = options.checked_timeout(timeout)
     wanted = Wanted(gpus, pod, _positive(tp, "--tp"), _positive(pp, "--pp"), _rate(measured))
     if gpus is not None and pod is not None:
@@ -81,12 +83,14 @@ def command(
     live = _live(seconds, quiet) if not sources and not nccl_log else None
     end = time.monotonic() + seconds
     told = [
-        tell(one, selected, ignored, lambda: time.monotonic() >= end)
+        tell(one, selected, ignored, lambda: time.monotonic() >= end, used)
         for one in _checked(diagnoses(evidence, wanted, assumed, live), wanted)
     ]
     code = _exit(told, fail_on)
     note = _note(code, fail_on) if output.on_terminal(output_file) and not quiet else None
-    output.write(_text(told, form, output_file, color, verbose, quiet, note), output_file)
+    text = _text(told, form, output_file, color, verbose, quiet, note)
+    suppressed = [one for each in told for one in each.suppressed]
+    output.write(configuration.report(text, form, suppressed, used, quiet), output_file)
     return code
 
 

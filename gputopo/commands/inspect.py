@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gputopo.commands import options, output
+from gputopo.commands import configuration, options, output
 from gputopo.commands.output import FORMS
 from gputopo.errors import GputopoError
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gputopo.evidence.piece import Piece
     from gputopo.inspection import Inspection
     from gputopo.reports.style import Style
+    from gputopo.rules.settings import Settings, Suppressed
 
 
 def command(
@@ -27,6 +28,7 @@ def command(
     fail_on: options.FailOn = "never",
     select: options.Select = None,
     ignore: options.Ignore = None,
+    config: options.Config = None,
     assume: options.Assume = None,
     matrix: options.MatrixOption = "auto",
     merge: options.Merge = False,
@@ -52,6 +54,7 @@ def command(
     selected, ignored = options.codes(select), options.codes(ignore)
     if watch:
         _check_watch(sources, form, output_file, bandwidth, interval)
+    used = configuration.settings(config)
     inspections: tuple[Inspection, ...]
     if not sources:
         from gputopo.inspection import inspect_reading
@@ -68,6 +71,9 @@ def command(
             open_pieces(sources, options.checked_timeout(timeout), quiet), as_format=as_format, merge=merge, each=each,
             assume=assumed, select=selected, ignore=ignored,
         )  # fmt: skip
+    suppressed: list[Suppressed] = []
+    if used.suppressions:
+        inspections = tuple(_without(one, used, suppressed) for one in inspections)
     cut = False
     if bandwidth:
         from gputopo.commands.inspect_bandwidth import with_bandwidth
@@ -85,9 +91,10 @@ def command(
         text = _passed_on(inspections, form, matrix, verbose, timeout if bandwidth else None)
     else:
         text = _document(inspections, form, provenance=verbose, one_line=watch)
-    output.write(text, output_file)
+    output.write(configuration.report(text, form, suppressed, used, quiet), output_file)
     if watch:
-        return _watch(inspections[0], root, driver_root, timeout, assumed, selected, ignored, form, interval, quiet)
+        asked = (root, driver_root, timeout, assumed, selected, ignored, used)
+        return _watch(inspections[0], asked, form, interval, quiet)
     return int(_fails(inspections, fail_on)) or (3 if cut else 0)
 
 
@@ -103,8 +110,9 @@ def _check_watch(
 
 
 def _watch(
-    first: Inspection, root: str | None, driver_root: str | None, timeout: float, assumed: dict[str, str],
-    selected: tuple[str, ...], ignored: tuple[str, ...], form: str, interval: float, quiet: bool,
+    first: Inspection,
+    asked: tuple[str | None, str | None, float, dict[str, str], tuple[str, ...], tuple[str, ...], Settings],
+    form: str, interval: float, quiet: bool,
 ) -> int:  # fmt: skip
     from gputopo.commands.inspect_watch import watch
     from gputopo.evidence.live.hot_plug import HotPlug
@@ -114,12 +122,20 @@ def _watch(
     if events.why_not and not quiet:
         output.say(f"{events.why_not}: looking every {interval:g} s")
 
+    root, driver_root, timeout, assumed, selected, ignored, used = asked
+
     def ask() -> Inspection:
         reading = read_live(root, driver_root, timeout, None, True)
-        return inspect_reading(reading, assume=assumed, select=selected, ignore=ignored)
+        return _without(inspect_reading(reading, assume=assumed, select=selected, ignore=ignored), used, [])
 
     watch(first, ask, lambda text: output.write(text, None), form, lambda: events.wait(interval))
     return 0
+
+
+def _without(inspection: Inspection, used: Settings, suppressed: list[Suppressed]) -> Inspection:
+    kept, more = used.split(inspection.findings, lambda one: one.subjects)
+    suppressed += more
+    return inspection._replace(findings=tuple(kept))
 
 
 def open_pieces(specs: Sequence[str], timeout: float, quiet: bool) -> tuple[Piece, ...]:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
-from gputopo.commands import allocate_options, options, output
+from gputopo.commands import allocate_options, configuration, options, output
 from gputopo.errors import GputopoError
 
 if TYPE_CHECKING:
     from gputopo.commands.lint_reading import Reading
     from gputopo.documents.lint import Unknown
     from gputopo.rules.manifests.problem import Context
+    from gputopo.rules.settings import Settings, Suppressed
     from gputopo.terms.manifest import Manifest
 
 Format = Annotated[
@@ -42,6 +43,7 @@ def command(
     fail_on: options.FailOn = "error",
     select: options.Select = None,
     ignore: options.Ignore = None,
+    config: options.Config = None,
     quiet: options.Quiet = False,
     fix: Fix = False,
     write: Write = False,
@@ -58,13 +60,18 @@ def command(
     """
     context = _context(driver_version, k8s_version)
     chosen = options.codes(select), options.codes(ignore)
+    used = configuration.settings(config)
     if fix or write:
         from gputopo.commands import lint_fix
 
+        # A finding that is suppressed for some files only is mended in the others, so here in all.
+        whole = [code for one in used.suppressions if not one.subjects for code in one.rules]
+        chosen = chosen[0], (*chosen[1], *whole)
         printing = lint_fix.Printing(form, output_file, quiet, fail_on)
         return lint_fix.run(lint_fix.checked(files, fix, write, form), context, *chosen, write, printing)
-    report = _report(tuple(dict.fromkeys(files)), context, *chosen, quiet)
-    output.write(text_of(report, form, output_file, quiet), output_file)
+    report, suppressed = _report(tuple(dict.fromkeys(files)), context, *chosen, used, quiet)
+    text = text_of(report, form, output_file, quiet)
+    output.write(configuration.report(text, form, suppressed, used, quiet), output_file)
     return int(fails(report, fail_on))
 
 
@@ -86,15 +93,16 @@ def _context(driver_version: str | None, k8s_version: str | None) -> Context:
 
 
 def _report(
-    files: tuple[str, ...], context: Context, select: Sequence[str], ignore: Sequence[str], quiet: bool
-) -> dict[str, Any]:  # fmt: skip
+    files: tuple[str, ...], context: Context, select: Sequence[str], ignore: Sequence[str], used: Settings, quiet: bool
+) -> tuple[dict[str, Any], list[Suppressed]]:  # fmt: skip
     from gputopo.commands import lint_fix
     from gputopo.documents import lint
 
     reading = read(files, quiet)
     unknown = unknown_in(reading)
     made = lint_fix.mend(reading, context._replace(node=reading.node), select, ignore)
-    return lint.encode(files, context, lint_fix.found(made.before, made), unknown)
+    kept, suppressed = used.split(lint_fix.found(made.before, made), lambda one: (one.file,))
+    return lint.encode(files, context, kept, unknown), suppressed
 
 
 def read(files: Sequence[str], quiet: bool) -> Reading:

@@ -49,6 +49,10 @@ Ignore = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Option("--ignore", metavar="CODES", help="Not these rules."),
 ]
+Config = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--config", metavar="FILE", help="Suppressions and thresholds; none: the nearest gputopo.toml."),
+]
 Assume = Annotated[
     Optional[list[str]],  # noqa: UP045
     typer.Option("--assume", metavar="KEY=VALUE", help="What no source says, e.g. sockets=numa."),

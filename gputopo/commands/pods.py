@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
-from gputopo.commands import options, output
+from gputopo.commands import configuration, options, output
 from gputopo.errors import GputopoError
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gputopo.pods.selection import Selection
     from gputopo.rules.finding import Finding
     from gputopo.rules.pods.audit import Audit
+    from gputopo.rules.settings import Suppressed
 
 Format = Annotated[
     Literal["text", "json", "yaml", "prometheus", "junit", "sarif", "markdown", "csv", "html", "github"],
@@ -65,6 +66,7 @@ def command(
     fail_on: options.FailOn = "error",
     select: options.Select = None,
     ignore: options.Ignore = None,
+    config: options.Config = None,
     assume: options.Assume = None,
     timeout: options.Timeout = 10.0,
 ) -> int:
@@ -78,6 +80,7 @@ def command(
 
     assumed = options.pairs(assume, "--assume")
     selected, ignored = options.codes(select), options.codes(ignore)
+    used = configuration.settings(config)
     seconds = options.checked_timeout(timeout)
     of_pods = _selection(namespace, all_namespaces, selector)
     cluster = _cluster(kube, context, kubeconfig, namespace, node)
@@ -86,6 +89,8 @@ def command(
         options.checked_watch(form, output_file)
         if sources and cluster is None:
             raise GputopoError("-w is for what changes: the live node, or a cluster with --kube", "-w", "leave -w out")
+
+    suppressed: list[Suppressed] = []
 
     def ask(quiet: bool) -> Audited:
         if cluster is not None:
@@ -100,7 +105,13 @@ def command(
             )  # fmt: skip
         else:
             found = _live(socket, kubelet_root, proc, of_pods, node, seconds, quiet)
-        return [(one, run(one, selected, ignored)) for one in found]
+        suppressed.clear()
+        audited: list[tuple[Audit, tuple[Finding, ...]]] = []
+        for one in found:
+            kept, more = used.split(run(one, selected, ignored), lambda finding: finding.subjects)
+            audited.append((one, tuple(kept)))
+            suppressed.extend(more)
+        return audited
 
     audited = ask(quiet)
     if watch:
@@ -108,7 +119,8 @@ def command(
         return 0
     fails = _fails(audited, fail_on)
     note = f"{int(fails)} (--fail-on {fail_on})" if output.on_terminal(output_file) and not quiet else None
-    output.write(_text(audited, form, output_file, color, verbose, quiet, note, fail_on), output_file)
+    text = _text(audited, form, output_file, color, verbose, quiet, note, fail_on)
+    output.write(configuration.report(text, form, suppressed, used, quiet), output_file)
     return int(fails)
 
 

@@ -13,6 +13,7 @@ from gputopo.pods.model import Held
 from gputopo.records import NcclElement
 from gputopo.rules.finding import Evidence
 from gputopo.rules.jobs.rates import Rates
+from gputopo.rules.settings import NO_SETTINGS
 from gputopo.terms.path_level import PathLevel
 from gputopo.topology.gpu_sets import SetSeen, Sight
 from gputopo.topology.node import Gpu, Pair
@@ -43,6 +44,7 @@ class Diagnosis:
         self.held = held
         self.file = file
         self.order: tuple[str, ...] | None = None  # of the GPUs, where another gives better groups (order.py)
+        self.settings = NO_SETTINGS  # thresholds of a site
         self.rates = rates or Rates(job.measured)
         self.sight = Sight(job.node)
         self._judge = Judge(job.node)

@@ -38,7 +38,6 @@ CODE = "GT524"
 SEVERITY = "warning"
 
 _QEMU = "104c8232"
-_SLOW = 1.0  # GB/s
 
 
 def check(diagnosis: Diagnosis) -> Iterator[Finding]:
@@ -68,10 +67,11 @@ def check(diagnosis: Diagnosis) -> Iterator[Finding]:
 
 
 def slow_links(diagnosis: Diagnosis) -> list[SystemLink]:
-    """The PCI links below 1 GB/s that the log's topology has; QEMU's where there are any."""
+    """The PCI links below 1 GB/s, or what a site says, that the log's topology has; QEMU's where there are any."""
     group = diagnosis.job.communicator
     links = [link for one in (group.systems if group else ()) for link in one.links]
-    slow = [link for link in links if link.kind == "PCI" and 0 < link.gbps < _SLOW]
+    least = diagnosis.settings.threshold("emulated_link_gbps")
+    slow = [link for link in links if link.kind == "PCI" and 0 < link.gbps < least]
     return [link for link in slow if _QEMU in link.detail.lower()] or slow
 
 

@@ -57,7 +57,7 @@ def check(diagnosis: Diagnosis) -> Iterator[Finding]:
     counts = group.counts[0]
     yield Finding(
         CODE,
-        "info" if ranks < 5 else SEVERITY,
+        "info" if ranks < diagnosis.settings.threshold("nvls_gpus") else SEVERITY,
         job.gpus,
         f"NVLS is not in use: 0 nvls channels on an NVSwitch node of {' and '.join(sorted(models))}",
         matters="the switch does not add up: about a quarter of the all-reduce bandwidth is lost on 8 GPUs",

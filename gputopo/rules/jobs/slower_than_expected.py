@@ -10,7 +10,8 @@ What to do
     Look at what was not checked: clocks and throttling (nvidia-smi -q), ACS, CPU masks, /dev/shm, and NCCL's log.
 
 When it is silent
-    Nothing was measured, or nothing is expected. Above half it is no finding: models miss by a third.
+    Nothing was measured, or nothing is expected. Above half it is no finding: models miss by a third. Another share:
+    `slower_than_expected` in gputopo.toml.
 
 Example
     >>> from gputopo.rules.jobs.example import diagnosis
@@ -32,12 +33,10 @@ from gputopo.rules.jobs.diagnosis import Diagnosis
 CODE = "GT540"
 SEVERITY = "warning"
 
-_HALF = 0.5
-
 
 def check(diagnosis: Diagnosis) -> Iterator[Finding]:
-    rates = diagnosis.rates
-    if rates.measured is None or not rates.expected or rates.measured >= _HALF * rates.expected:
+    rates, share_wanted = diagnosis.rates, diagnosis.settings.threshold("slower_than_expected")
+    if rates.measured is None or not rates.expected or rates.measured >= share_wanted * rates.expected:
         return
     share = round(100 * rates.measured / rates.expected)
     yield Finding(

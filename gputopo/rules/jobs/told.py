@@ -14,6 +14,7 @@ from gputopo.rules.jobs.rates import Rates
 from gputopo.rules.jobs.reckoned import Reckoning
 from gputopo.rules.jobs.run import run
 from gputopo.rules.jobs.verdict import is_decided, verdict
+from gputopo.rules.settings import NO_SETTINGS, Settings, Suppressed
 from gputopo.topology.node import NoteAssumption, NoteUnknown
 
 
@@ -30,6 +31,7 @@ class Told(NamedTuple):
     assumptions: tuple[NoteAssumption, ...]
     unknown: tuple[NoteUnknown, ...]
     reckoning: Reckoning | None = None
+    suppressed: tuple[Suppressed, ...] = ()
 
     def busbw(self, run: BenchmarkRecord) -> float | None:
         return best_busbw(run)
@@ -41,14 +43,20 @@ class Told(NamedTuple):
 
 def tell(
     diagnosis: Diagnosis, select: Sequence[str] = (), ignore: Sequence[str] = (),
-    expired: Callable[[], bool] = lambda: False,
+    expired: Callable[[], bool] = lambda: False, settings: Settings = NO_SETTINGS,
 ) -> Told:  # fmt: skip
-    """`expired`: whether the time is up; what NCCL's search has not found then is left open."""
+    """`expired`: whether the time is up; what NCCL's search has not found then is left open.
+
+    What `settings` suppress has no part in the verdict either.
+    """
     job = diagnosis.job
+    diagnosis.settings = settings
     reckoning = Reckoning(diagnosis, expired) if diagnosis.pairs else None
     diagnosis.rates, supposed = _rates(diagnosis, reckoning)
     order = diagnosis.order = better_order(diagnosis, reckoning.alike if reckoning is not None else None)
-    findings, not_checked = run(diagnosis, select, ignore)
+    found, not_checked = run(diagnosis, select, ignore)
+    kept, suppressed = settings.split(found, lambda one: one.subjects)
+    findings = tuple(kept)
     groups = {one.gpus: rate for one in job.groups if reckoning and (rate := reckoning.gbytes(one.gpus)) is not None}
     better = diagnosis.better(job.gpus) if job.narrowed and len(job.gpus) < len(diagnosis.node.gpus) else ()
     best = better[0] if better else ()
@@ -61,6 +69,7 @@ def tell(
         (*job.assumptions, *job.node.assumptions, *(notes if diagnosis.rates.expected else ())),
         tuple(one for one in job.node.unknown if not of_set or _touches(one, of_set)),
         reckoning,
+        tuple(suppressed),
     )  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def _nothing(diagnosis: Diagnosis, findings: Sequence[Finding], not_checked: Seq
         return "Undecided: no GPU is in the evidence."
     if rates.measured is not None and rates.expected:
         share = rates.measured / rates.expected
-        if share >= 0.5:
+        if share >= diagnosis.settings.threshold("slower_than_expected"):
             return f"No fault found: {what} measures {rates.measured:.4g} GB/s of {rates.expected:.4g} to be expected."
         return (
             f"Undecided: {what} measures {rates.measured:.4g} of {rates.expected:.4g} GB/s, and the evidence names no "
