@@ -39,10 +39,14 @@ def join(node: NodeTopology | None, logs: Sequence[SpokenLog], asked: Asked) -> 
     if node is None:
         node = _named_in(logs)
     heard = _heard(node, logs)
-    foreign = (*(_foreign(one) for one in heard if one.placed.foreign), *_foreign_runs(node, logs))
     own = _chosen([one for one in heard if not one.placed.foreign], asked)
-    # Of a log that is of another node nothing is taken, unless a part of it is of this one.
-    others = {one.source for one in foreign} - {one.spoken.source.id for one in heard if not one.placed.foreign}
+    # A job over several nodes has communicators of the others in its log, too; nothing is taken of a log without any of
+    # this one.
+    here = {one.spoken.source.id for one in heard if not one.placed.foreign}
+    strange = (*(_foreign(one) for one in heard if one.placed.foreign), *_foreign_runs(node, logs))
+    first = {one.source: one for one in reversed(strange) if one.source not in here}
+    foreign = tuple(reversed(first.values()))
+    others = set(first)
     logs_here = [one for one in logs if one.source.id not in others]
     runs = tuple(
         (one.source.id, run)

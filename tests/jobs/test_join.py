@@ -228,3 +228,43 @@ def test_a_job_in_an_example_is_as_a_log_says_it() -> None:
         (one.rank, one.pci) for one in said.communicators[0].ranks
     ]
     assert made.version == said.version
+
+
+def test_communicators_of_another_node_in_the_log_of_a_job_over_both_are_no_foreign_log() -> None:
+    here, there = world(("node-a", 0, "10"), ("node-a", 1, "11")), world(("node-b", 0, "70"), ("node-b", 1, "71"))
+    job = joined(here, there)
+    assert (job.gpus, job.foreign) == (("GPU0", "GPU1"), ())
+
+
+def test_a_log_of_another_node_is_named_once_however_many_communicators_it_has() -> None:
+    job = joined(*(world(("node-b", 0, f"{bus:x}")) for bus in range(0x20, 0x60)))
+    assert [one.buses for one in job.foreign] == [("0000:20:00.0",)]
+
+
+def test_a_log_of_thousands_of_communicators_is_read_in_one_pass() -> None:
+    """Each part looks at the communicators of its own process, not at all: the work grows with the log, not faster."""
+    from sys import setprofile
+
+    def calls(count: int) -> int:
+        lines = [
+            line
+            for at in range(count)
+            for line in (
+                *nccl_log((0, 1), host=f"h{at}", first_pid=10 * at + 1, comm_id=f"0x{at:x}")[:4],
+                f"g{at}:7:8 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM",  # of which communicator?
+            )
+        ]
+        seen = 0
+
+        def counted(frame: object, event: str, argument: object) -> None:
+            nonlocal seen
+            seen += event == "call"
+
+        setprofile(counted)
+        try:
+            read(lines)
+        finally:
+            setprofile(None)
+        return seen
+
+    assert calls(120) < 2.6 * calls(60)

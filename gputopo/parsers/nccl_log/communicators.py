@@ -118,22 +118,31 @@ def _apart(parts: list[Part], nranks: int) -> list[tuple[list[Part], bool]]:
 def _place(nameless: list[Part], found: list[Communicator]) -> list[Communicator]:
     """Puts parts without a name where they belong; those of which it cannot be told stay nameless."""
     left: dict[Speaker, Communicator] = {}
+    # A log may have thousands of communicators and processes: each part looks at those of its process only.
+    of_speaker: dict[Speaker, list[Communicator]] = {}
+    for one in found:
+        for speaker in one.speakers:
+            of_speaker.setdefault(speaker, []).append(one)
     for part in nameless:
-        home, why = _home(part, found)
+        home, why = _home(part, of_speaker.get(part.speaker, []), found)
         if home is not None:
             home.parts.append(part)
+            own = of_speaker.setdefault(part.speaker, [])
+            if home not in own:
+                own.append(home)
             home.assumed = home.assumed or why
         else:
             left.setdefault(part.speaker, Communicator(None, None)).parts.append(part)
     return list(left.values())
 
 
-def _home(part: Part, found: list[Communicator]) -> tuple[Communicator | None, str]:
+def _home(part: Part, mine: list[Communicator], found: list[Communicator]) -> tuple[Communicator | None, str]:
+    """`mine`: the communicators of the part's process, in the order of `found`."""
     seen = [one for one in part.peers.values() if one is not None]
     ranks = {one.rank for one in seen}
     highest = max((max(one.sender, one.receiver) for one in seen), default=-1)
     highest = max([highest, *(max(order) for order in part.rings)])
-    own = [one for one in found if part.speaker in one.speakers and one.holds(ranks, highest, part.speaker)]
+    own = [one for one in mine if one.holds(ranks, highest, part.speaker)]
     if len({(one.nranks, _ranks_of(one, part.speaker)) for one in own}) == 1:
         before = [one for one in own if min(two.first for two in one.parts) <= part.first] or own
         why = "" if len(own) == 1 else "the latest of several communicators with the same ranks in this process"

@@ -25,7 +25,8 @@ def jobs(log: Gathered) -> tuple[NcclJob, ...]:
     _settle_hosts(log)
     found = communicators(log.parts)
     groups = _groups([*found], list(log.processes.values()))
-    made = [_job(some, processes, log) for some, processes in groups]
+    of_log = _version(log.processes.values())
+    made = [_job(some, processes, log, of_log) for some, processes in groups]
     return tuple(sorted(made, key=lambda job: job.line))
 
 
@@ -118,10 +119,12 @@ def _fitting(nameless: list[Communicator]) -> list[Communicator]:
     return list(by_host.values())
 
 
-def _job(found: list[Communicator], processes: list[Process], log: Gathered) -> NcclJob:
+def _job(
+    found: list[Communicator], processes: list[Process], log: Gathered, of_log: tuple[str, str | None] | None
+) -> NcclJob:  # fmt: skip
     made = tuple(record(one) for one in found)
     parts = [part for one in found for part in one.parts]
-    version, cuda = _version(processes) or _version(log.processes.values()) or (None, None)
+    version, cuda = _version(processes) or of_log or (None, None)
     bracket = bracket_of(made, version)
     gaps = [*_gaps(found, made), *_cut(parts), *log.gaps()]
     made = tuple(with_devices(one, bracket) for one in made)
