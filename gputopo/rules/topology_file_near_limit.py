@@ -1,7 +1,7 @@
 """GT018 topology-file-near-limit
 
 What it says
-    A topology that one rank wrote has more than 120 elements, and several GPUs.
+    A topology that one rank wrote, with its own GPU only, has more than 120 elements.
 
 Why it matters
     NCCL up to 2.30.7 fuses the topologies of all ranks of a node into one buffer of 256 elements. Rows that differ by
@@ -13,7 +13,8 @@ What to do
     file does not always help.
 
 When it is silent
-    The file has fewer elements, one GPU, or more than 256 (then GT015 says that NCCL refuses it). Files of RCCL.
+    The file has fewer elements, or several GPUs: then the ranks' topologies are fused already and did fit. More than
+    256 elements are GT015's. Files of RCCL.
 
 Example
     >>> from gputopo.topology.node import NodeTopology, Observed

@@ -192,7 +192,7 @@ CAUSES: dict[str, Cause] = {
     "TOPOFILE-BAD-SPEED-STRING": Cause(
         "GT015", "warning", xml(row("0000:10:00.0", "64 GT/s")), xml(row("0000:10:00.0", "32 GT/s PCIe/s"))),
     "TOPOFILE-TOO-BIG": Cause(
-        "GT018", "warning", xml(files.gpu(0, 90), SWITCHED, *MANY), xml(files.gpu(0, 90), *MANY), ("GT526", "GT015")),
+        "GT018", "warning", xml(files.gpu(0, 90), *MANY), xml(files.gpu(0, 90), SWITCHED, *MANY), ("GT526", "GT015")),
     "GDR-MODULE": Cause("GT522", "error", job("GT522", "two nodes"), job("GT522", "EFA"), ("GT102",)),
     "GDR-DISTANCE": Cause("GT521", "warning", job("GT521", "no NIC near"), job("GT521", "all near")),
     "NIC-FAR": Cause(

@@ -14,7 +14,8 @@ from gputopo.parsers.xml_guard import Element
 from gputopo.records import Observation
 
 MAX_STRING, MAX_ATTRIBUTES, MAX_CHILDREN, MAX_NODES = 255, 16, 640, 256  # src/graph/xml.h
-# One rank's dump of this size: up to 2.30.7 the dumps of all local ranks are fused into one buffer of 256 (nccl#2160).
+# One rank's dump, with its own <gpu> only: up to 2.30.7 those of all local ranks are fused into one buffer of 256
+# (nccl#2160). A file with several <gpu> was fused already, and fitted.
 MANY_NODES = 120
 
 # NCCL compares with strncmp over the length of its own entry, so a longer text matches too.
@@ -62,7 +63,7 @@ def of_system(root: Element) -> Iterator[Observation]:
         yield from _limits(element)
     if total > MAX_NODES:
         yield Observation("nccl-limit", (), f"{total} elements, NCCL takes {MAX_NODES}", root.line)
-    elif total > MANY_NODES and version == "1" and sum(element.tag == "gpu" for element in root.walk()) > 1:
+    elif total > MANY_NODES and version == "1" and sum(element.tag == "gpu" for element in root.walk()) == 1:
         text = f"{total} elements in one rank's file, NCCL takes {MAX_NODES} of all local ranks"
         yield Observation("many-elements", (), text, root.line)
 
