@@ -72,6 +72,7 @@ full: check conformance e2e bench fleet
 bench: $(STAMP)
 	@$(BIN)/python bench/startup.py
 	@$(BIN)/python bench/allocate.py
+	@$(BIN)/python bench/pods.py
 	@$(BIN)/python bench/bandwidth.py
 	@$(BIN)/python bench/report.py
 

@@ -260,18 +260,3 @@ def test_init_and_app_containers_that_share_devices_are_no_double_allocation() -
     assert [one.kind for one in found.containers] == ["init", "app"]
     assert (found.pods[0].placed.gpus, found.free) == (("GPU0", "GPU1"), ("GPU2", "GPU3"))
     assert node().gpus[0].uuid == devices(0)[0].id
-
-
-def test_thousands_of_containers_take_a_time_that_grows_with_them(audit: Any) -> None:
-    """Twice as many take about twice as long: no step looks at every pair of containers."""
-    from time import process_time
-
-    def seconds(count: int) -> float:
-        text = listed(*(pod(f"p{at}", "n1", f"GPU-{at}") for at in range(count)))
-        start = process_time()
-        audit(text, topology=False)
-        return process_time() - start
-
-    seconds(10)
-    small = min(seconds(400) for _ in range(2))
-    assert seconds(1600) < 10 * small

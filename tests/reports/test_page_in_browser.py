@@ -178,7 +178,7 @@ def test_axe_finds_nothing_serious(opened: Any, scheme: str) -> None:
         ["inspect", "sample:hgx-h100"], ["diagnose", "sample:pcie-bridged", "--gpus", "0,1,4,5", "--measured", "3"],
         ["allocate", "device-plugin", "sample:pcie-bridged", "-c", "4", "--in-use", "0,6"],
     ):  # fmt: skip
-        page = opened(*command, color_scheme=scheme)
+        page = opened(*command, color_scheme=scheme, reduced_motion="reduce")  # no colour half-way to another
         if command[0] == "inspect":
             press(page, 0, 1, 4, 5)
         page.evaluate(source)
