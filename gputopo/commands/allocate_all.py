@@ -17,6 +17,7 @@ from gputopo.terms.kube_object import WrongShape
 
 if TYPE_CHECKING:
     from gputopo.allocate.compare import Comparison
+    from gputopo.reports.forms import Picture
     from gputopo.topology.node import NodeTopology
 
 RESOURCE = "nvidia.com/gpu"
@@ -32,7 +33,7 @@ def command(
     classes: shared.Classes = None,
     k8s_version: shared.K8sVersion = None,
     as_format: options.As = None,
-    form: options.Output = "text",
+    form: options.ReportOutput = "text",
     output_file: options.OutputFile = None,
     color: options.Color = "auto",
     verbose: options.Verbose = False,
@@ -63,13 +64,15 @@ def command(
         from gputopo.reports.views.allocate_all import blocks
 
         place.show(
-            [blocks(one, decision, _assumed(one, found), verbose=verbose, quiet=quiet) for one, decision in made], code
-        )
+            [blocks(one, decision, _assumed(one, found), verbose=verbose, quiet=quiet) for one, decision in made], code,
+            [_picture(one) for one, _ in made] if form == "html" else (), "gputopo allocate all",
+        )  # fmt: skip
     else:
         from gputopo.documents.allocation_comparison import encode, encode_list
+        from gputopo.reports.allocate_annotations import of_comparisons
 
         documents = [encode(one, decision, [said.note for said in _assumed(one, found)]) for one, decision in made]
-        place.print(documents, encode_list)
+        place.print(documents, encode_list, of_comparisons)
     return code
 
 
@@ -88,6 +91,14 @@ def _compare(
     free, _ = shared.free_units(node, units, available, in_use)
     state = holding(State(node, units, free), RESOURCE, found.beside.states, given=available or in_use)
     return compare(state, Request(size), tuple(settings(node)))
+
+
+def _picture(comparison: Comparison) -> Picture:
+    """With the best set that is free, where it is certain."""
+    from gputopo.reports.forms import Picture
+
+    best = comparison.now
+    return Picture(comparison.state.node, best.sets[0] if best is not None and best.decided and best.sets else ())
 
 
 def _assumed(comparison: Comparison, found: Reading) -> tuple[Assumed, ...]:

@@ -66,14 +66,18 @@ class Place(NamedTuple):
     def print(
         self, documents: Sequence[dict[str, Any]],
         listed: Callable[[Sequence[dict[str, Any]]], dict[str, Any]] | None = None,
+        annotated: Callable[[Sequence[dict[str, Any]]], str] | None = None,
     ) -> None:  # fmt: skip
-        """One document, or a list of them where there are several nodes: by default an AllocationList."""
+        """One document, or a list of them where there are several nodes: by default an AllocationList.
+
+        annotated: for -o github, what is no list of findings.
+        """
         from gputopo.documents.allocation import encode_list
 
         if self.form == "github":
             from gputopo.reports.annotations import of_documents
 
-            output.write(of_documents(documents), self.file)
+            output.write((annotated or of_documents)(documents), self.file)
             return
         document = documents[0] if len(documents) == 1 else (listed or encode_list)(documents)
         if self.form == "json":

@@ -53,7 +53,7 @@ def command(
     config_key: shared.ConfigKey = None,
     k8s_version: shared.K8sVersion = None,
     as_format: options.As = None,
-    form: options.Output = "text",
+    form: options.ReportOutput = "text",
     output_file: options.OutputFile = None,
     color: options.Color = "auto",
     verbose: options.Verbose = False,
@@ -186,6 +186,7 @@ def _assumed(forecast: Forecast, config: PluginConfig, notes: Sequence[str]) -> 
 
 
 def _show(made: Sequence[_Made], assumed: Sequence[Assumed], place: Place, code: int) -> None:
+    from gputopo.reports.forms import Picture
     from gputopo.reports.views.allocate_sequence import blocks
 
     reports = [
@@ -195,11 +196,13 @@ def _show(made: Sequence[_Made], assumed: Sequence[Assumed], place: Place, code:
         )
         for one in made
     ]  # fmt: skip
-    place.show(reports, code)
+    pictures = [Picture(one.node) for one in made] if place.form == "html" else ()
+    place.show(reports, code, pictures, "gputopo allocate sequence")
 
 
 def _print(made: Sequence[_Made], assumed: Sequence[Assumed], place: Place) -> None:
     from gputopo.documents.forecast import encode, encode_list
+    from gputopo.reports.allocate_annotations import of_forecasts
 
     notes = [one.note for one in assumed]
     place.print(
@@ -208,6 +211,7 @@ def _print(made: Sequence[_Made], assumed: Sequence[Assumed], place: Place) -> N
             for one in made
         ],
         encode_list,
+        of_forecasts,
     )
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from gputopo.commands.check_reading import Failed, How, Read
 
 Format = Annotated[
-    Literal["text", "json", "yaml", "junit", "sarif", "github"],
-    typer.Option("-o", "--output", help="How to print it."),
+    Literal["text", "json", "yaml", "markdown", "html", "junit", "sarif", "github"],
+    typer.Option("-o", "--output", help="How to print it; html: one page; github: annotations."),
 ]
 SpecFile = Annotated[
     Optional[str],  # noqa: UP045
@@ -239,6 +239,13 @@ def _write_spec(found: Sequence[Read | Failed], exact: bool, spec_file: str | No
     return 0
 
 
+def _title(report: dict[str, Any]) -> str:
+    from gputopo.rules.wording import counted
+
+    nodes = report["nodes"]
+    return str(nodes[0]["node"] or nodes[0]["name"]) if len(nodes) == 1 else counted(len(nodes), "node")
+
+
 def _text(
     report: dict[str, Any], form: str, file: str | None, color: str, verbose: bool, quiet: bool, code: int,
     exit_style: str | None,
@@ -255,6 +262,13 @@ def _text(
         note = _NOTES[code] if output.on_terminal(file) and not quiet else None
         made = blocks(report, verbose=verbose, quiet=quiet, exit_note=note)
         return render(made, Style(*output.place(color, file)))
+    if form in output.FORMS:
+        from gputopo.reports.forms import Shown
+        from gputopo.reports.forms import render as passed_on
+        from gputopo.reports.views.check import blocks
+
+        made = blocks(report, verbose=verbose or form == "html", quiet=quiet)
+        return passed_on(form, "gputopo check", [Shown(_title(report), made)])
     if form == "junit":
         from gputopo.reports.check_junit import junit
 

@@ -25,7 +25,7 @@ def command(
     b: B,
     by: By = "auto",
     as_format: options.As = None,
-    form: options.Output = "text",
+    form: options.ReportOutput = "text",
     output_file: options.OutputFile = None,
     color: options.Color = "auto",
     quiet: options.Quiet = False,
@@ -53,7 +53,11 @@ def command(
     compared = compare(one, other, alignment)
     code = 1 if compared.differences else 0 if compared.fields else 3
     note = _NOTES[code] if output.on_terminal(output_file) and not quiet else None
-    output.write(_text(encode(one, other, alignment, compared), form, output_file, color, quiet, note), output_file)
+    document = encode(one, other, alignment, compared)
+    if form in output.FORMS:
+        output.write(_passed_on(document, (one, other), form, quiet), output_file)
+    else:
+        output.write(_text(document, form, output_file, color, quiet, note), output_file)
     return code
 
 
@@ -76,6 +80,21 @@ def _node(
     return found[0]
 
 
+def _passed_on(
+    document: dict[str, Any], nodes: tuple[NodeTopology, NodeTopology], form: str, quiet: bool
+) -> str:  # fmt: skip
+    """A page has both nodes, drawn, under the differences."""
+    from gputopo.reports.forms import Picture, Shown, render, title_of
+    from gputopo.reports.views.diff import blocks
+    from gputopo.reports.views.inspect_head import head
+
+    titles = [f"{side}: {title_of(node)}" for side, node in zip("AB", nodes)]
+    made = [Shown(", ".join(titles), blocks(document, quiet=quiet))]
+    if form == "html":
+        made += [Shown(title, head(node, verbose=False), Picture(node)) for title, node in zip(titles, nodes)]
+    return render(form, "gputopo diff", made)
+
+
 def _text(
     document: dict[str, Any], form: str, file: str | None, color: str, quiet: bool, note: str | None
 ) -> str:  # fmt: skip
@@ -87,6 +106,10 @@ def _text(
         from gputopo.reports.yaml import render as render_yaml
 
         return render_yaml(document)
+    if form == "github":
+        from gputopo.reports.diff_annotations import github
+
+        return github(document)
     from gputopo.reports.style import Style
     from gputopo.reports.text import render
     from gputopo.reports.views.diff import blocks

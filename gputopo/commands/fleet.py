@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from gputopo.fleet.part import Part
     from gputopo.fleet.report import Report
 
-_Format = Literal["text", "json", "yaml", "csv", "parquet"]
-Format = Annotated[_Format, typer.Option("-o", "--output", help="How to print it; csv, parquet: a row a node.")]
+_Format = Literal["text", "json", "yaml", "markdown", "csv", "html", "github", "parquet"]
+Format = Annotated[
+    _Format,
+    typer.Option("-o", "--output", help="How to print it; html: one page; csv, parquet: a row a node."),
+]
 Paths = Annotated[
     list[str],
     typer.Argument(
@@ -201,6 +204,16 @@ def _print(made: Report, form: str, file: str | None, color: str, verbose: bool,
         if not quiet and output.on_terminal(file):
             shown.append(KeyValue("exit", (cell(note, "dim"),), role="dim"))
         output.write(render(shown, Style(*output.place(color, file))), file)
+    elif form in ("html", "markdown"):
+        from gputopo.reports.forms import Shown
+        from gputopo.reports.forms import render as passed_on
+        from gputopo.reports.views.fleet import PAGE, Most
+        from gputopo.reports.views.fleet import blocks as view
+
+        most = PAGE if form == "html" else Most()
+        report = view(made, verbose=verbose, quiet=quiet, tables=True, most=most)
+        title = f"{made.nodes:,} node{'s' if made.nodes != 1 else ''}"
+        output.write(passed_on(form, "gputopo fleet", [Shown(title, report)]), file)
     elif form == "csv":
         from gputopo.reports.fleet_table import csv
 
@@ -209,6 +222,11 @@ def _print(made: Report, form: str, file: str | None, color: str, verbose: bool,
         from gputopo.reports.fleet_table import parquet
 
         output.write_binary(parquet(made), file)
+    elif form == "github":
+        from gputopo.documents.fleet import encode
+        from gputopo.reports.fleet_annotations import github
+
+        output.write(github(encode(made)), file)
     else:
         from gputopo.documents.fleet import encode
 

@@ -43,7 +43,7 @@ def of_documents(documents: Sequence[Document]) -> str:
 
 
 def _annotations(document: Document) -> Iterator[Annotation]:
-    files = {one["id"]: one["name"] for one in document.get("sources", ()) if _is_file(one)}
+    files = {one["id"]: file_of(one) for one in document.get("sources", ()) if file_of(one)}
     if document.get("admitted", True) is False:
         asked = document["mechanism"]
         message = "\n".join([document["message"] or "the request is refused", *document["why"]])
@@ -56,9 +56,12 @@ def _annotations(document: Document) -> Iterator[Annotation]:
         yield Annotation(one["severity"], one["rule"], "\n".join(said), *where)
 
 
-def _is_file(source: Document) -> bool:
-    name = source["name"]
-    return name not in ("", "-", "/") and not name.startswith("sample:") and source["where"] != "live"
+def file_of(source: Document) -> str:
+    """Its name where it is a file, else ""."""
+    name: str = source["name"]
+    if name in ("", "-", "/") or name.startswith("sample:") or source["where"] == "live":
+        return ""
+    return name
 
 
 def _data(value: str) -> str:

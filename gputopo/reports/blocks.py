@@ -94,17 +94,24 @@ class Column(NamedTuple):
 
 
 class Row(NamedTuple):
+    """`share`: the part of the whole that it stands for, 0 to 1, which a page draws as a bar."""
+
     cells: tuple[Cell, ...]
+    share: float | None = None
 
 
 class Table(NamedTuple):
-    """Columns of one width over all groups; empty columns are not printed."""
+    """Columns of one width over all groups; empty columns are not printed.
+
+    `by`: the column whose values, few of them, choose on a page which rows are shown.
+    """
 
     title: str
     parts: tuple[Cell, ...]
     columns: tuple[Column, ...]
     rows: tuple[Union[Row, Title], ...]  # noqa: UP007
     indent: int = 2
+    by: int | None = None
 
 
 class Listed(NamedTuple):
@@ -115,9 +122,13 @@ class Listed(NamedTuple):
 
 
 class Listing(NamedTuple):
-    """Labels of one width over all rows, as far as they leave room for the parts."""
+    """Labels of one width over all rows, as far as they leave room for the parts.
+
+    A row whose labels are empty goes on with the one before. `by`: as in Table, one of the labels.
+    """
 
     rows: tuple[Listed, ...]
+    by: int | None = None
 
 
 class Matrix(NamedTuple):

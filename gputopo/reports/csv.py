@@ -19,9 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gputopo.reports.blocks import Block, Cell, Findings, KeyValue, Matrix, Notes, Row, Table, Text
+from gputopo.reports.blocks import Block, Cell, Findings, KeyValue, Listing, Matrix, Notes, Row, Table, Text
 from gputopo.reports.sanitise import clean
-from gputopo.reports.sections import grid, sections
+from gputopo.reports.sections import grid, items, sections
 
 _FORMULA = "=+-@＝＋－＠"
 Line = tuple[str, list[str]]  # kind, cells
@@ -50,6 +50,10 @@ def _lines(block: Block) -> Iterator[Line]:
         yield "line", [_text(block.text)]
     elif isinstance(block, Table):
         yield from _table(block)
+    elif isinstance(block, Listing):
+        for item in items(block):
+            for parts in item.lines:
+                yield "row", [*map(_text, item.labels), *map(_text, parts)]
     elif isinstance(block, Matrix):
         yield "head", ["", *block.columns]
         for label, cells in block.rows:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gputopo.reports.blocks import Block, Cell, Findings, KeyValue, Matrix, Notes, Row, Table, Text
+from gputopo.reports.blocks import Block, Cell, Findings, KeyValue, Listing, Matrix, Notes, Row, Table, Text
 from gputopo.reports.sanitise import clean
-from gputopo.reports.sections import Entry, grid, sections
+from gputopo.reports.sections import Entry, grid, items, sections
 
 _SPECIAL = re.compile(r"[\\`*\[\]<>|~#$]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|&(?=#?\w+;)")
 _CALLS = re.compile(r"@(?=[0-9A-Za-z_-])")
@@ -25,6 +25,8 @@ def render(blocks: Iterable[Block]) -> str:
     lines: list[str] = []
     for number, section in enumerate(sections(blocks)):
         for entry in section:
+            if lines and not entry.title:
+                lines.append("")
             lines += _entry(entry, first=number == 0)
     return "\n".join(lines).strip("\n") + "\n"
 
@@ -57,6 +59,11 @@ def _block(block: Block) -> Iterator[str]:
         yield _said(block.text)
     elif isinstance(block, Table):
         yield from _table(block)
+    elif isinstance(block, Listing):
+        for item in items(block):
+            first, *more = map(_parts, item.lines)
+            yield f"- {' '.join(part for part in (*map(_said, item.labels), first) if part)}"
+            yield from (f"  - {said}" for said in more)
     elif isinstance(block, Matrix):
         rows = [[f"**{escape(label)}**", *map(_said, cells)] for label, cells in block.rows]
         yield from _pipes(["", *map(escape, block.columns)], rows)

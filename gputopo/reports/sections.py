@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from gputopo.reports.blocks import Blank, Block, Cell, KeyValue, Notes, Row, Table, Title
+from gputopo.reports.blocks import Blank, Block, Cell, KeyValue, Listing, Notes, Row, Table, Title
 
 
 class Entry(NamedTuple):
@@ -48,22 +48,53 @@ def sections(blocks: Iterable[Block]) -> tuple[Section, ...]:
 
 
 class Grid(NamedTuple):
-    """A table without the columns that are empty in every row; `head`: the names of its columns, where it has some."""
+    """A table without the columns that are empty in every row.
+
+    `head`: the names of its columns, where it has some; `by`: as in Table.
+    """
 
     head: tuple[Cell, ...]
     rows: tuple[Row | Title, ...]
     columns: int
+    by: int | None = None
 
 
 def grid(table: Table) -> Grid:
     rows = [row for row in table.rows if isinstance(row, Row)]
     shown = [at for at in range(len(table.columns)) if any(at < len(row.cells) and row.cells[at] for row in rows)]
     made = tuple(
-        Row(tuple(row.cells[at] if at < len(row.cells) else () for at in shown)) if isinstance(row, Row) else row
+        row._replace(cells=tuple(row.cells[at] if at < len(row.cells) else () for at in shown))
+        if isinstance(row, Row)
+        else row
         for row in table.rows
     )
     head = made[0] if made and isinstance(made[0], Row) and _names_columns(made[0].cells) and len(made) > 1 else None
-    return Grid(head.cells if head else (), made[1:] if head else made, len(shown))
+    by = shown.index(table.by) if table.by in shown else None
+    return Grid(head.cells if head else (), made[1:] if head else made, len(shown), by)
+
+
+class Item(NamedTuple):
+    """`lines`: of parts."""
+
+    labels: tuple[Cell, ...]
+    lines: tuple[tuple[Cell, ...], ...]
+
+
+def items(listing: Listing) -> tuple[Item, ...]:
+    """A listing with all that is said of one thing together.
+
+    >>> from gputopo.reports.blocks import Listed, cell
+    >>> rows = Listed((cell("a17"), cell("FAIL")), ((cell("x8"),))), Listed(((), ()), ((cell("x4"),)))
+    >>> [(item.labels[0][0].text, len(item.lines)) for item in items(Listing(rows))]
+    [('a17', 2)]
+    """
+    made: list[Item] = []
+    for row in listing.rows:
+        if made and not any(row.labels):
+            made[-1] = made[-1]._replace(lines=(*made[-1].lines, row.parts))
+        else:
+            made.append(Item(row.labels, (row.parts,)))
+    return tuple(made)
 
 
 def _names_columns(cells: Sequence[Cell]) -> bool:

@@ -12,6 +12,7 @@ from gputopo.reports.blocks import (
     Findings,
     Found,
     KeyValue,
+    Listing,
     Matrix,
     Notes,
     Row,
@@ -20,7 +21,7 @@ from gputopo.reports.blocks import (
     Title,
 )
 from gputopo.reports.html.markup import Markup, element, join
-from gputopo.reports.sections import Entry, Section, grid
+from gputopo.reports.sections import Entry, Section, grid, items
 
 _SEVERITIES = ("error", "warning", "info")
 
@@ -57,6 +58,8 @@ def _block(block: Block, name: str) -> Markup:
         return element("p", cell_of(block.text), class_="line")
     if isinstance(block, Table):
         return _table(block, name)
+    if isinstance(block, Listing):
+        return _listing(block, name)
     if isinstance(block, Matrix):
         return _matrix(block, name)
     if isinstance(block, Findings):
@@ -77,15 +80,52 @@ def _table(table: Table, name: str) -> Markup:
     parts = element("p", *_parts(table.parts), class_="line") if any(table.parts) else Markup("")
     if not made.columns:
         return parts
-    head = element("thead", element("tr", *(element("th", cell_of(one), scope="col") for one in made.head)))
+    bars = any(isinstance(row, Row) and row.share is not None for row in made.rows)
+    names = [element("th", cell_of(one), scope="col") for one in made.head]
+    head = element("thead", element("tr", *names, *([element("td")] if bars else [])))
     rows = [
-        element("tr", *(element("td", cell_of(one)) for one in row.cells))
+        element(
+            "tr", *(element("td", cell_of(one)) for one in row.cells), *([element("td", _bar(row.share))] if bars else []),
+            data_of=_words(row.cells[made.by]) if made.by is not None else "",
+        )
         if isinstance(row, Row)
-        else _group(row, made.columns)
+        else _group(row, made.columns + bars)
         for row in made.rows
-    ]
-    whole = element("table", head if made.head else Markup(""), element("tbody", *rows))
+    ]  # fmt: skip
+    said = f"{name}: {_words(made.head[made.by])}" if made.by is not None and made.head else name
+    whole = element("table", head if made.head else Markup(""), element("tbody", *rows), data_by=_by(made.by, said))
     return join(parts, scrolled(whole, f"{name}: table"))
+
+
+def _listing(listing: Listing, name: str) -> Markup:
+    rows = [
+        element(
+            "tr", *(element("td", cell_of(one)) for one in item.labels),
+            element("td", *(element("p", *_parts(line), class_="line") for line in item.lines), class_="wrapped"),
+            data_of=_words(item.labels[listing.by]) if listing.by is not None else "",
+        )
+        for item in items(listing)
+    ]  # fmt: skip
+    return scrolled(element("table", element("tbody", *rows), data_by=_by(listing.by, name)), f"{name}: list")
+
+
+def _by(column: int | None, said: str) -> str:
+    """What the script calls the buttons by which rows are shown; "": none."""
+    return "" if column is None else said
+
+
+def _words(cell: Cell) -> str:
+    return "".join(span.text for span in cell)
+
+
+def _bar(share: float | None) -> Markup:
+    """Beside a number that says the same."""
+    if share is None:
+        return Markup("")
+    wide = f"{max(1.0, 100 * min(share, 1.0)):.4g}"
+    back = element("rect", width="100", height="8", rx="2", class_="all")
+    return element("svg", back, element("rect", width=wide, height="8", rx="2"), class_="share", viewBox="0 0 100 8",
+                   aria_hidden="true")  # fmt: skip
 
 
 def _group(row: Title, columns: int) -> Markup:

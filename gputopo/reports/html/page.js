@@ -71,6 +71,25 @@
     list.before(bar);
   }
 
+  // Tables with a column of few values: all rows, or those of one value.
+  for (const table of document.querySelectorAll("table[data-by]")) {
+    const rows = [...table.querySelectorAll("tr[data-of]")];
+    const kinds = [...new Set(rows.map((one) => one.dataset.of))];
+    if (kinds.length < 2) continue;
+    const bar = make("div", { class: "filter", role: "group", "aria-label": `Show rows, ${table.dataset.by}` });
+    for (const kind of ["", ...kinds]) {
+      const those = kind ? rows.filter((one) => one.dataset.of === kind) : rows;
+      const button = make("button", { type: "button", "aria-pressed": String(!kind) }, `${kind || "all"} ${those.length}`);
+      button.addEventListener("click", () => {
+        for (const one of bar.children) one.setAttribute("aria-pressed", String(one === button));
+        for (const one of rows) one.hidden = kind !== "" && one.dataset.of !== kind;
+        say(`${those.length} of ${rows.length} rows shown`);
+      });
+      bar.append(button);
+    }
+    table.parentElement.before(bar);
+  }
+
   const articles = [...document.querySelectorAll("article.report")];
   articles.forEach((article, number) => {
     const facts = data.reports[number];

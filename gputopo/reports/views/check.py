@@ -22,7 +22,7 @@ def blocks(
     nodes = [one for one in report["nodes"] if not quiet or one["status"] != "pass"]
     made: list[Block] = []
     if nodes:
-        made.append(Listing(tuple(row for node in nodes for row in _rows(node, verbose))))
+        made.append(Listing(tuple(row for node in nodes for row in _rows(node, verbose)), by=1))
     if not quiet:
         made.append(Text(cell(_sum(report), "strong")))
     if exit_note is not None:

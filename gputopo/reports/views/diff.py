@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gputopo.reports.blocks import Block, Cell, Column, KeyValue, Row, Table, cell
 from gputopo.reports.views.fields import bare, obvious, together
@@ -49,12 +49,23 @@ def _differences(found: Sequence[Document]) -> Iterator[Block]:
         yield KeyValue("DIFFERENT", (cell("nothing"),))
         return
     yield KeyValue("DIFFERENT", (cell(counted(len(found), "difference"), "strong"),))
-    rows = tuple(
-        Row((cell(together([one["field"] for one in group]), "strong"), cell(_who(group)),
-             cell(f"{_value(group[0]['a'])} -> {_value(group[0]['b'])}")))
-        for group in _alike(found)
-    )  # fmt: skip
+    rows = tuple(Row((cell(one.field, "strong"), cell(one.devices), cell(one.change))) for one in lines(found))
     yield Table("", (), (Column(), Column(), Column()), rows)
+
+
+class Line(NamedTuple):
+    """`devices`: "" where the field names them. `change`: `18 -> 17`."""
+
+    field: str
+    devices: str
+    change: str
+
+
+def lines(found: Sequence[Document]) -> Iterator[Line]:
+    """Of the differences."""
+    for group in _alike(found):
+        change = f"{_value(group[0]['a'])} -> {_value(group[0]['b'])}"
+        yield Line(together([one["field"] for one in group]), _who(group), change)
 
 
 def _alike(found: Sequence[Document]) -> list[list[Document]]:
