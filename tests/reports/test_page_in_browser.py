@@ -134,6 +134,33 @@ def test_findings_by_severity(opened: Any) -> None:
     assert page.locator(f".finding.{names[0]}:visible").count() > 0
 
 
+def odd_fleet(folder: Path) -> Path:
+    """Four nodes of which the last two are not as the others: the NUMA node of a GPU, the level of a pair."""
+    fleet = folder / "fleet"
+    fleet.mkdir()
+    for number, (numa, level) in enumerate((("1", "SYS"),) * 4 + (("0", "SYS"), ("1", "NODE"))):
+        (fleet / f"n{number}.txt").write_text(
+            "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\n"
+            f"GPU0\t X \t{level}\t0-7\t0\nGPU1\t{level}\t X \t8-15\t{numa}\n"
+        )
+    return fleet
+
+
+def test_odd_nodes_by_field(opened: Any, tmp_path: Path) -> None:
+    page = opened("fleet", str(odd_fleet(tmp_path)), "--workers", "1")
+    odd = page.get_by_role("region", name="ODD: table")
+    every = odd.locator("tbody tr:visible").count()
+    assert every > 1
+    buttons = page.get_by_role("group", name="Show rows, ODD: FIELD").get_by_role("button")
+    assert buttons.first.inner_text() == f"all {every}"
+    buttons.filter(has_text="gpus[].numaNodes").click()
+    assert odd.locator("tbody tr:visible td:first-child").all_inner_texts() == ["n4.txt"]
+    assert odd.locator("tbody tr:visible td:nth-child(2)").all_inner_texts() == ["gpus[].numaNodes"]
+    assert page.locator("#said").inner_text() == f"1 of {every} rows shown"
+    buttons.first.click()
+    assert odd.locator("tbody tr:visible").count() == every
+
+
 def test_themes_paper_and_clipboard(opened: Any, tmp_path: Path) -> None:
     page = opened("inspect", SOURCE, permissions=["clipboard-read", "clipboard-write"])
     ground = "['svg rect', 'body'].map(one => getComputedStyle(document.querySelector(one))).map(s => s.fill + s.color)"
@@ -171,12 +198,13 @@ def test_nothing_is_wider_than_the_screen(opened: Any, width: int) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious(opened: Any, scheme: str) -> None:
+def test_axe_finds_nothing_serious(opened: Any, scheme: str, tmp_path: Path) -> None:
     """WCAG 2.2 AA as https://github.com/dequelabs/axe-core checks it."""
     source = browser.axe()
     for command in (
         ["inspect", "sample:hgx-h100"], ["diagnose", "sample:pcie-bridged", "--gpus", "0,1,4,5", "--measured", "3"],
         ["allocate", "device-plugin", "sample:pcie-bridged", "-c", "4", "--in-use", "0,6"],
+        ["diff", "sample:pcie-bridged", "sample:4x4090"], ["fleet", str(odd_fleet(tmp_path)), "--workers", "1"],
     ):  # fmt: skip
         page = opened(*command, color_scheme=scheme, reduced_motion="reduce")  # no colour half-way to another
         if command[0] == "inspect":

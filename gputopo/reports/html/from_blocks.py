@@ -44,10 +44,14 @@ def _class(role: str) -> str:
 
 def _entry(entry: Entry, id: str) -> Markup:
     small = " small" if entry.role == "dim" else ""
-    wide = " wide" if not entry.title or any(isinstance(block, Matrix) for block in entry.blocks) else ""
+    wide = " wide" if not entry.title or any(map(_is_wide, entry.blocks)) else ""
     title = element("h2", entry.title, id=id) if entry.title else Markup("")
     body = element("div", *(_block(block, entry.title or "details") for block in entry.blocks), class_="body")
     return element("div", title, body, class_=f"entry{small}{wide}")
+
+
+def _is_wide(block: Block) -> bool:
+    return isinstance(block, Matrix) or (isinstance(block, Table) and block.by is not None)
 
 
 def _block(block: Block, name: str) -> Markup:
@@ -82,7 +86,7 @@ def _table(table: Table, name: str) -> Markup:
         return parts
     bars = any(isinstance(row, Row) and row.share is not None for row in made.rows)
     names = [element("th", cell_of(one), scope="col") for one in made.head]
-    head = element("thead", element("tr", *names, *([element("td")] if bars else [])))
+    head = element("thead", element("tr", *names, *([element("td", class_="bars")] if bars else [])))
     rows = [
         element(
             "tr", *(element("td", cell_of(one)) for one in row.cells), *([element("td", _bar(row.share))] if bars else []),

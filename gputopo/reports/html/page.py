@@ -90,20 +90,20 @@ def _article(report: Report, number: int, *, several: bool) -> Markup:
     id = f"node-{number + 1}"
     made = [card(section, f"{id}-{at}", report.title) for at, section in enumerate(sections(report.blocks))]
     if report.drawn is not None:
-        made.insert(min(2, len(made)), _figure(report.drawn, id, number))
+        made.insert(min(2, len(made)), _figure(report.drawn, cut(report.title, _LONGEST_TITLE), id, number))
     title = element("h1", cut(report.title, _LONGEST_TITLE), id=f"{id}-name")
     return element("article", title, *made, class_="report", aria_labelledby=f"{id}-name")
 
 
-def _figure(drawn: Drawn, id: str, number: int) -> Markup:
+def _figure(drawn: Drawn, name: str, id: str, number: int) -> Markup:
     from gputopo.reports.picture import svg
 
     picture = Markup(svg.render(drawn.scene, prefix=f"{id}-picture", alone=False))
     title = element("h2", "PICTURE", id=f"{id}-figure")
     ask = element("div", class_="ask", hidden=True, data_report=str(number))
-    figure = element("div", scrolled(picture, "Picture of the node"), class_="picture")
+    figure = element("div", scrolled(picture, f"Picture of {name}"), class_="picture")
     return element("section", title, element("div", figure, ask, class_="two"), class_="card figure",
-                   aria_labelledby=f"{id}-figure", data_picture=f"{id}-picture")  # fmt: skip
+                   aria_labelledby=f"{id}-figure {id}-name", data_picture=f"{id}-picture")  # fmt: skip
 
 
 def _hashes(texts: Iterable[str]) -> str:

@@ -36,7 +36,7 @@ def blocks(
 ) -> tuple[Block, ...]:  # fmt: skip
     """tables: what text says in sentences is a table with headings, a row for each odd node and field."""
     most = _ALL if verbose else most
-    made: list[Block] = [Text(_answer(report)), *_shapes(report, most)]
+    made: list[Block] = [Text(_answer(report)), *_shapes(report, most, "SHAPES" if tables else "")]
     made += _odd_table(report, most) if tables else _odd(report, most)
     if not quiet:
         made += [*_findings(report, most, heads=tables), *_held(report, most)]
@@ -61,13 +61,13 @@ def _answer(report: Report) -> Cell:
     return cell(f"{head}: {', '.join(part for part in parts if part)}", "warning" if odd or lost else "strong")
 
 
-def _shapes(report: Report, most: Most) -> list[Block]:
+def _shapes(report: Report, most: Most, title: str) -> list[Block]:
     if not report.shapes:
         return []
     shown = report.shapes[: most.shapes]
     rows = [_head("NODES", "SHAPE", "EXAMPLE", "GPUS"), *(_shape(one, report.nodes) for one in shown)]
     columns = (*(Column() for _ in range(3)), Column(fold=True))
-    made: list[Block] = [Blank(), Table("", (), columns, tuple(rows), 0)]
+    made: list[Block] = [Blank(), Table(title, (), columns, tuple(rows), 0)]
     if len(shown) < len(report.shapes):
         rest = report.shapes[most.shapes :]
         nodes = sum(len(one.members) for one in rest)
@@ -125,9 +125,10 @@ def _findings(report: Report, most: Most, *, heads: bool) -> list[Block]:
     if not report.tallies:
         return []
     rows = [_head("SEVERITY", "RULE", "NAME", "NODES", "EXAMPLE")] if heads else []
+    eg = "" if heads else "e.g. "
     rows += [
         Row((cell(one.severity, one.severity), cell(one.rule), cell(rule_name(one.rule)),
-             cell(f"{one.nodes:,} of {report.nodes:,} nodes"), cell(f"e.g. {_name(one.example)}", "dim")),
+             cell(f"{one.nodes:,} of {report.nodes:,} nodes"), cell(f"{eg}{_name(one.example)}", "dim")),
             one.nodes / report.nodes)
         for one in _some(report.tallies, most)
     ]  # fmt: skip
