@@ -207,10 +207,10 @@ def _print(made: Report, form: str, file: str | None, color: str, verbose: bool,
     elif form in ("html", "markdown"):
         from gputopo.reports.forms import Shown
         from gputopo.reports.forms import render as passed_on
-        from gputopo.reports.views.fleet import PAGE, Most
+        from gputopo.reports.views.fleet import PAGE, TEXT
         from gputopo.reports.views.fleet import blocks as view
 
-        most = PAGE if form == "html" else Most()
+        most = PAGE if form == "html" else TEXT
         report = view(made, verbose=verbose, quiet=quiet, tables=True, most=most)
         title = f"{made.nodes:,} node{'s' if made.nodes != 1 else ''}"
         output.write(passed_on(form, "gputopo fleet", [Shown(title, report)]), file)

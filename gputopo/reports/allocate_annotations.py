@@ -1,4 +1,4 @@
-"""What `allocate all` and `allocate sequence` say, as workflow commands of GitHub: who is refused, and what is split."""
+"""What `allocate all` and `allocate sequence` say, as workflow commands of GitHub: who is refused, what is split."""
 
 from __future__ import annotations
 

@@ -139,10 +139,8 @@ def odd_fleet(folder: Path) -> Path:
     fleet = folder / "fleet"
     fleet.mkdir()
     for number, (numa, level) in enumerate((("1", "SYS"),) * 4 + (("0", "SYS"), ("1", "NODE"))):
-        (fleet / f"n{number}.txt").write_text(
-            "\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\n"
-            f"GPU0\t X \t{level}\t0-7\t0\nGPU1\t{level}\t X \t8-15\t{numa}\n"
-        )
+        rows = f"GPU0\t X \t{level}\t0-7\t0\nGPU1\t{level}\t X \t8-15\t{numa}\n"
+        (fleet / f"n{number}.txt").write_text("\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\n" + rows)
     return fleet
 
 

@@ -278,7 +278,8 @@ def test_a_page_of_eight_gpus_is_small_and_the_same_every_time(sample: str, caps
      "-c", "4"], ["allocate", "kubelet", "sample:hgx-h100", "-c", "9"], ["allocate", "device-plugin", "-c", "2",
      "--fleet", "sample:4x4090"], ["allocate", "all", "sample:pcie-bridged", "-c", "4"], ["allocate", "sequence",
      "sample:pcie-2s-8gpu", "--request", "1,1,4"], ["diff", "sample:pcie-bridged", "sample:4x4090"], ["check",
-     "sample:pcie-bridged", "sample:4x4090"], ["fleet", "sample:pcie-bridged", "sample:4x4090"], ["diagnose", "sample:pcie-bridged", "--gpus", "0,1,4,5", "--measured", "3"],
+     "sample:pcie-bridged", "sample:4x4090"], ["fleet", "sample:pcie-bridged", "sample:4x4090"],
+    ["diagnose", "sample:pcie-bridged", "--gpus", "0,1,4,5", "--measured", "3"],
 ], ids=lambda one: " ".join(one[:2]))  # fmt: skip
 def test_every_verb_makes_a_page(command: Sequence[str], capsys: pytest.CaptureFixture[str]) -> None:
     text = printed(capsys, *command, "-o", "html")

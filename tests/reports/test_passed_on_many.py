@@ -141,7 +141,8 @@ def test_a_difference_is_a_warning_at_the_second_file(capsys: pytest.CaptureFixt
 
 def test_who_refuses_and_what_is_split_are_annotations(capsys: pytest.CaptureFixture[str]) -> None:
     found = commands(printed(capsys, "allocate", "all", "sample:pcie-2s-8gpu", "-c", "5", "-o", "github"))
-    assert ("warning", "kubelet single-numa-node: TopologyAffinityError") in [(one[0], one[1]["title"]) for one in found]
+    titles = [(level, properties["title"]) for level, properties, _ in found]
+    assert ("warning", "kubelet single-numa-node: TopologyAffinityError") in titles
     command = ("allocate", "sequence", "sample:pcie-2s-8gpu", "--request", "4,2,4", "-o", "github")
     ((level, properties, message),) = commands(printed(capsys, *command))
     assert (level, properties["title"]) == ("error", "pod-3 is refused")

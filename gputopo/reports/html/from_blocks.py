@@ -89,7 +89,8 @@ def _table(table: Table, name: str) -> Markup:
     head = element("thead", element("tr", *names, *([element("td", class_="bars")] if bars else [])))
     rows = [
         element(
-            "tr", *(element("td", cell_of(one)) for one in row.cells), *([element("td", _bar(row.share))] if bars else []),
+            "tr", *(element("td", cell_of(one)) for one in row.cells),
+            *([element("td", _bar(row.share))] if bars else []),
             data_of=_words(row.cells[made.by]) if made.by is not None else "",
         )
         if isinstance(row, Row)

@@ -26,13 +26,13 @@ class Most(NamedTuple):
     names: int = 3
 
 
-_ALL = Most(sys.maxsize, sys.maxsize, sys.maxsize)
+TEXT, _ALL = Most(), Most(sys.maxsize, sys.maxsize, sys.maxsize)
 PAGE = Most(500, 1000, 20)
 _CUT, _MACHINE = 60, 16  # characters of a value, of a machine's name
 
 
 def blocks(
-    report: Report, *, verbose: bool = False, quiet: bool = False, tables: bool = False, most: Most = Most()
+    report: Report, *, verbose: bool = False, quiet: bool = False, tables: bool = False, most: Most = TEXT
 ) -> tuple[Block, ...]:  # fmt: skip
     """tables: what text says in sentences is a table with headings, a row for each odd node and field."""
     most = _ALL if verbose else most
@@ -158,7 +158,7 @@ def _split(report: Report, most: Most) -> list[Block]:
         return []
     notes = []
     for one in _some(found, most):
-        values = ", ".join(f"{_cut(value)} ({nodes:,})" for value, nodes in one.values[: Most().names])
+        values = ", ".join(f"{_cut(value)} ({nodes:,})" for value, nodes in one.values[: TEXT.names])
         notes.append(Note(cell(f"{at(one.field, (one.key,))} of {one.product.title or 'all'}: {values}")))
     return [Blank(), Notes("NO MAJORITY", (*notes, *_more(found, most)))]
 
