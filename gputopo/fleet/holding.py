@@ -16,7 +16,7 @@ def held(audits: Sequence[Audit]) -> Held | None:
     """Of the audits of one node; `None`: nothing says who holds what."""
     if not audits:
         return None
-    free = [_free(audit) for audit in audits]
+    free = [audit.free for audit in audits]
     known = [one for one in free if one is not None]
     lost = [_lost(audit) for audit in audits]
     told = [one for one in lost if one is not None]
@@ -24,15 +24,10 @@ def held(audits: Sequence[Audit]) -> Held | None:
     return Held(sum(map(len, known)) if known else None, sum(told) if told else None, tuple(crossing))
 
 
-def _free(audit: Audit) -> list[str] | None:
-    free = audit.held.free
-    return None if free is None else [gpu for gpu in free if gpu in audit.sight.gpus]
-
-
 def _lost(audit: Audit) -> int | None:
     """By how many GPUs the largest free set within one socket is smaller than it could be, were the same number of
     free GPUs side by side. `None`: the sockets are not known."""
-    free = _free(audit)
+    free = audit.free
     homes = [gpu.packages for gpu in audit.node.gpus]
     if free is None or any(home is None or len(home) != 1 for home in homes):
         return None

@@ -196,7 +196,8 @@ def _rejected(records: Iterable[PodRecord]) -> tuple[Pod, ...]:
 def _free(
     node: NodeTopology, names: Names, containers: Sequence[Container], spoken: Sequence[Spoken]
 ) -> tuple[tuple[str, ...] | None, list[NoteAssumption]]:
-    """GPUs that nothing holds; without a topology those of the kubelet's ids. None where no source lists them."""
+    """GPUs that nothing holds; the kubelet's ids where those held cannot be told to be which GPUs, as without a
+    topology. None where no source lists them."""
     taken = {device.unit for one in containers for device in one.devices}
     taken |= {gpu for one in containers for gpu in one.uses or ()}
     notes = []
@@ -204,13 +205,23 @@ def _free(
         names_of = ", ".join(dict.fromkeys(one.source.name for one in spoken))
         text = f"nothing holds a GPU that is not in {names_of or 'the sources'}"
         notes.append(NoteAssumption((), text, None))
-    if node.gpus:
+    unplaced = any(_unplaced(device, node) for one in containers for device in one.devices)
+    if node.gpus and not unplaced:
         return _decided([gpu.id for gpu in node.gpus if gpu.id not in taken], containers), notes
     for one in spoken:
         if one.records.allocatable is not None:
             ids = [each.unit for each in map(names.device, one.records.allocatable) if each.is_gpu]
+            if taken.intersection(gpu.id for gpu in node.gpus).difference(ids):
+                return None, notes  # a GPU of which it is not known which of the kubelet's ids it is
             return _decided(sorted({each for each in ids if each not in taken}), containers), notes
     return None, []
+
+
+def _unplaced(device: Device, node: NodeTopology) -> bool:
+    """Whether it may be any GPU of the node. A whole GPU's UUID that the node does not have is none of them."""
+    if not device.is_gpu or device.gpu is not None or is_placeholder(device.id):
+        return False
+    return not (device.unit.startswith("GPU-") and all(gpu.uuid for gpu in node.gpus))
 
 
 def _decided(untaken: Sequence[str], containers: Sequence[Container]) -> tuple[str, ...] | None:

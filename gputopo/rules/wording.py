@@ -6,6 +6,9 @@
     'mlx5_0-mlx5_2'
     >>> names(["0000:0f:00.0", "0000:0f:00.1", "0000:0f:00.2"])      # an address is not a number
     '0000:0f:00.0, 0000:0f:00.1 and 0000:0f:00.2'
+    >>> names([f"GPU-5c1d8a3e-0000-4000-8000-00000000000{at}" for at in (0, 1, 2)])      # nor is a UUID
+    'GPU-5c1d8a3e-0000-4000-8000-000000000000, GPU-5c1d8a3e-0000-4000-8000-000000000001 and \
+GPU-5c1d8a3e-0000-4000-8000-000000000002'
     >>> names(["GPU0", "GPU2", "GPU4", "GPU6", "GPU8", "GPU10"], most=3)
     'GPU0, GPU2, GPU4 and 3 more'
     >>> pairs([("GPU0", "GPU1"), ("GPU0", "GPU2")])
@@ -16,7 +19,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+
+_MOST_DIGITS = 9  # of a number; longer ones, from strangers, are names
+_UUID = re.compile(r"(?:GPU|MIG)-[0-9a-f]{8}-")
 
 
 def counted(number: int, noun: str) -> str:
@@ -40,7 +47,7 @@ def names(ids: Iterable[str], most: int = 8) -> str:
     kinds: dict[str, list[tuple[int, str]]] = {}
     for id in ids:
         stem = id.rstrip("0123456789")
-        numbered = stem != "" and stem != id and ":" not in id
+        numbered = stem != "" and 0 < len(id) - len(stem) <= _MOST_DIGITS and ":" not in id and not _UUID.match(id)
         kinds.setdefault(stem if numbered else id, []).append((int(id[len(stem) :]) if numbered else -1, id))
     runs: list[list[str]] = []
     for members in kinds.values():

@@ -5,6 +5,10 @@ from __future__ import annotations
 from itertools import permutations
 
 from gputopo.holdings import ClaimRecord, ContainerHolding, DeviceHeld, DeviceName, MemoryHeld, Owner
+from gputopo.reports.style import Style
+from gputopo.reports.text import render
+from gputopo.reports.views.pods import blocks
+from gputopo.rules.pods.audit import Audit
 from gputopo.terms.cpu_set import CpuSet
 from gputopo.topology.node import NodeTopology
 from tests.pods.machines import GPU, container, devices, held, node, pod, said, uuid
@@ -201,3 +205,33 @@ def test_a_process_is_joined_to_its_container_by_id_and_stands_alone_otherwise()
     ]  # fmt: skip
     assert found.free == ("GPU0", "GPU2")
     assert node().gpus[3].uuid == uuid(3)
+
+
+def test_ids_that_nothing_resolves_leave_open_which_gpus_are_free() -> None:
+    """Not that all are: `topo -m` names no UUID, so that the kubelet's own ids are all that can be said."""
+    bare = node()
+    bare = bare._replace(gpus=tuple(gpu._replace(uuid=None) for gpu in bare.gpus))
+    one = said("kubelet-checkpoint", container(None, "uid-a", "main", 0, 2), containers_complete=True)
+    assert held(one, on=bare).free is None
+    listing = said(
+        "kubelet-checkpoint", container(None, "uid-a", "main", 0, 2), containers_complete=True,
+        allocatable=devices(0, 1, 2, 3),
+    )  # fmt: skip
+    found = held(listing, on=bare)
+    assert found.free == (uuid(1), uuid(3))
+    assert Audit(found).free is None, "which GPUs of the node they are is not known"
+    text = render(blocks(Audit(found), ()), Style(120, False, False))
+    assert "1 pod holds 2 of 4 GPUs, which is not said, free GPU-" in text
+
+
+def test_a_uuid_that_the_node_does_not_have_is_none_of_its_gpus() -> None:
+    one = said("kubelet-checkpoint", container(None, "uid-a", "main", 7), containers_complete=True)
+    assert held(one).free == ("GPU0", "GPU1", "GPU2", "GPU3")
+
+
+def test_a_free_id_may_be_the_gpu_that_another_container_holds_by_its_index() -> None:
+    bare = node()
+    bare = bare._replace(gpus=tuple(gpu._replace(uuid=None) for gpu in bare.gpus))
+    by_index = container("b", None, "other", devices=(DeviceHeld(GPU, "1", "index"),))
+    listing = said("kubelet-checkpoint", container(None, "uid-a", "main", 0), allocatable=devices(0, 1, 2, 3))
+    assert held(listing, said("slurm-job", by_index), on=bare).free is None

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from gputopo.pods.kinds import INIT
 from gputopo.pods.model import Container, Earlier, Held, Placed
+from gputopo.pods.placed import UNSAID
 from gputopo.reports.blocks import Blank, Block, Cell, Column, KeyValue, Row, Table, cell, level_cell
 from gputopo.reports.views.inspect_findings import found
 from gputopo.reports.views.inspect_notes import notes
@@ -53,9 +54,11 @@ def _head(held: Held) -> Block:
     """`gpu-a17   3 pods hold 6 of 8 GPUs, free 5 7   kubelet_internal_checkpoint, cpu_manager_state`."""
     pods = [pod for pod in held.pods if pod.placed.gpus != ()]
     total = len(held.node.gpus)
-    count = f"{len(held.held)} of {total} GPUs" if total else "GPUs"
+    count = f"{len(held.held) + len(_unplaced(held))} of {total} GPUs" if total else "GPUs"
     unsaid = [pod for pod in pods if pod.placed.gpus is None]
     if total and unsaid:
+        if any(pod.placed is UNSAID for pod in unsaid):  # not even how many: it may ask for parts of GPUs
+            count = f"{len(held.held)} of {total} GPUs and others" if held.held else f"some of {total} GPUs"
         count += f", {'which others is' if held.held else 'which is'} not said"
     verb = "holds" if len(pods) == 1 else "hold"
     said = f"{counted(len(pods), 'pod')} {verb} {count}" if pods else "no pod holds a GPU"
@@ -64,6 +67,12 @@ def _head(held: Held) -> Block:
     sources = cell(listed(list(dict.fromkeys(_source(one.format, one.name) for one in held.sources)), 4), "dim")
     parts = tuple(part for part in (cell(said + free), past, sources) if part)
     return Table(held.name or "node", parts, (), ())
+
+
+def _unplaced(held: Held) -> set[str]:
+    """The ids of GPUs that a container holds, of which it is not known which GPUs of the node they are."""
+    return {each.unit for one in held.containers for each in one.devices
+            if one.placed.gpus is None and each.is_gpu and each.gpu is None}  # fmt: skip
 
 
 def _source(format: str, name: str) -> str:

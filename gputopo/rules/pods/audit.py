@@ -82,11 +82,17 @@ class Audit:
                 found.append(Unit(title, owner.placed, own, True))
         return tuple(found)
 
+    @cached_property
+    def free(self) -> tuple[str, ...] | None:
+        """The GPUs of the node that nothing holds; None: not known, also where only the kubelet's ids of them are."""
+        free = self.held.free
+        return free if free is None or all(one in self.sight.gpus for one in free) else None
+
     def better(self, unit: Unit) -> tuple[tuple[str, ...], ...] | None:
         """The best sets of its size out of its own and free GPUs, where they are better; None: not decided."""
-        if self.held.free is None:
+        if self.free is None:
             return None
-        return self._better_of(unit.gpus, (*unit.gpus, *self.held.free))
+        return self._better_of(unit.gpus, (*unit.gpus, *self.free))
 
     def better_when_empty(self, unit: Unit) -> tuple[tuple[str, ...], ...] | None:
         return self._better_of(unit.gpus, tuple(gpu.id for gpu in self.node.gpus))
@@ -125,7 +131,7 @@ class Audit:
         if now:
             return Effect("error", f"{shown(now)} {'is' if len(now) == 1 else 'are'} free and better", now)
         if now is None or empty is None:
-            return Effect("warning", "not decided: " + ("which GPUs are free is not known" if self.held.free is None
+            return Effect("warning", "not decided: " + ("which GPUs are free is not known" if self.free is None
                           else "the evidence leaves open which set is nearer"))  # fmt: skip
         if empty:
             return Effect("warning", f"not with the GPUs free now; on an empty node {shown(empty)}", empty)

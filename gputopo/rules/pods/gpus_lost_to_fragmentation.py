@@ -33,7 +33,7 @@ SEVERITY = "info"
 
 def check(audit: Audit) -> Iterator[Finding]:
     gpus = audit.sight.gpus
-    free = [gpu for gpu in audit.held.free or () if gpu in gpus]
+    free = audit.free or ()
     sockets = [gpus[gpu].packages for gpu in free]
     if len(free) < 2 or any(one is None or len(one) != 1 for one in sockets):
         return

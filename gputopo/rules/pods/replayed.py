@@ -49,12 +49,12 @@ def given(audit: Audit, unit: Unit) -> str:
     Of whole GPUs that a device plugin gave to one container.
     """
     devices = [each for one in unit.containers for each in one.devices if each.is_gpu]
-    if unit.job or audit.held.free is None or not unit.gpus or any(
+    if unit.job or audit.free is None or not unit.gpus or any(
         each.resource != _RESOURCE or each.replica is not None or each.mig is not None for each in devices
     ):  # fmt: skip
         return ""
     by_verdict: dict[str, list[str]] = {}
-    for one in replay(audit, (*unit.gpus, *audit.held.free), len(unit.gpus)):
+    for one in replay(audit, (*unit.gpus, *audit.free), len(unit.gpus)):
         verdict = _verdict(one.answer, unit.gpus)
         if verdict:
             by_verdict.setdefault(verdict, []).append(one.policy)
@@ -91,12 +91,12 @@ def refused(audit: Audit, pod: Pod) -> str:
     """`asked again for 8 GPUs: single-numa-node refuses it on an empty node too, …`; empty: nothing to ask with."""
     size = dict(pod.requests).get(_RESOURCE, 0)
     units = tuple(gpu.id for gpu in audit.node.gpus)
-    if not size or audit.held.free is None or not units:
+    if not size or audit.free is None or not units:
         return ""
     if size > len(units):
         return f"it asks for {size} GPUs, and the node has {len(units)}"
     by_verdict: dict[str, list[str]] = {}
-    for now, empty in zip(replay(audit, audit.held.free, size), replay(audit, units, size)):
+    for now, empty in zip(replay(audit, audit.free, size), replay(audit, units, size)):
         verdict = _refusal(now.answer, empty.answer)
         if verdict:
             by_verdict.setdefault(verdict, []).append(now.policy)
@@ -104,7 +104,7 @@ def refused(audit: Audit, pod: Pod) -> str:
         return ""
     words = [f"{listed(policies)} {_agree(verdict, len(policies))}" for verdict, policies in by_verdict.items()]
     unsaid = "" if audit.held.policies.get("topology") in POLICIES else "; the policy is in no source"
-    free = len(audit.held.free)
+    free = len(audit.free)
     return f"replayed for {size} GPUs, {free} free now: policy {', '.join(words)} (for its GPUs alone{unsaid})"
 
 
