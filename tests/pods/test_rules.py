@@ -10,6 +10,9 @@ import gputopo
 from gputopo.holdings import ContainerHolding, DeviceHeld, HoldingRecords, MemoryHeld, Owner
 from gputopo.pods.join import join
 from gputopo.pods.spoken import Spoken
+from gputopo.reports.style import Style
+from gputopo.reports.text import render
+from gputopo.reports.views.pods import blocks
 from gputopo.rules.finding import Finding
 from gputopo.rules.pods.audit import Audit
 from gputopo.rules.pods.repair import plan
@@ -50,6 +53,24 @@ def test_the_same_set_over_pcie_is_an_error_while_one_socket_has_room() -> None:
     assert codes((one, left)) == [("error", "GT402"), ("info", "GT421")]
     assert "{GPU4 GPU5 GPU6 GPU7}" in one.because
     assert one.remedy.startswith("delete ml/p0")
+
+
+def test_over_pcie_is_not_said_where_nvlinks_are_not_in_the_evidence() -> None:
+    """A sysfs folder knows sockets and no NVLinks: of an HGX node PCIe would be a false alarm."""
+    on = node()
+    on = on._replace(pairs=tuple(pair._replace(nvlinks=None, level=None) for pair in on.pairs))
+    one, _ = run(audit(on, (0, 2)))
+    assert codes([one]) == [("warning", "GT402")]
+    assert one.message == "ml/p0 crosses sockets: GPU0 | GPU2; whether NVLinks join them is not in the evidence"
+    assert "nvidia-smi topo -m" in one.remedy
+
+
+def test_a_set_of_which_nothing_is_decided_is_not_ok() -> None:
+    on = node()
+    on = on._replace(pairs=(), gpus=tuple(gpu._replace(packages=None, numa_nodes=None) for gpu in on.gpus))
+    judged = audit(on, (0, 2), (1,))
+    first, second = (line for line in render(blocks(judged, run(judged)), Style()).splitlines() if "ml/p" in line)
+    assert first.endswith("?") and second.endswith("ok")
 
 
 @pytest.mark.parametrize("name", ["hgx-h100", "pcie-2s-8gpu"])

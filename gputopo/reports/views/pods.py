@@ -214,10 +214,15 @@ def _of(unit: Unit, said: Said) -> list[Finding]:
     return list({id(found): found for title in titles for found in said.get(title, ())}.values())
 
 
+def _is_decided(placed: Placed) -> bool:
+    """Whether it is known that the set crosses nothing, or that this is no harm; of one GPU it always is."""
+    return len(placed.gpus or ()) < 2 or placed.cross_package is not None or placed.cross_numa is not None
+
+
 def _verdict(unit: Unit, said: Said) -> Cell:
     own = _of(unit, said)
     if not own:
-        return cell("ok" if unit.placed.gpus else "-")
+        return cell("-" if not unit.placed.gpus else "ok" if _is_decided(unit.placed) else "?")
     worst = min(own, key=lambda one: SEVERITIES.index(one.severity)).severity
     codes = dict.fromkeys(one.rule for one in own if one.severity == worst)
     return cell(f"{worst} {' '.join(codes)}", worst)

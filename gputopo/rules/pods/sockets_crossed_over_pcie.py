@@ -13,7 +13,8 @@ What to do
 
 When it is silent
     Every pair has NVLinks (then GT401), or the set is every GPU of the node. Error: a better set is free. Warning:
-    only an empty node has one, or the evidence leaves it open. Info: no better set of this size exists on the node.
+    only an empty node has one, or the evidence leaves it open, as where it does not say which pairs have NVLinks.
+    Info: no better set of this size exists on the node.
 
 Example
     >>> from gputopo.rules.pods.example import audit
@@ -33,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gputopo.rules.finding import Finding
-from gputopo.rules.pods.audit import Audit, split
+from gputopo.rules.pods.audit import Audit, Effect, Unit, split
 from gputopo.rules.pods.proof import proof
 
 CODE = "GT402"
@@ -47,6 +48,9 @@ def check(audit: Audit) -> Iterator[Finding]:
         effect = audit.effect(unit)
         if effect.severity is None:
             continue
+        if audit.on_nvlink(unit) is None:
+            yield _undecided(audit, unit, effect)
+            continue
         weakest = unit.placed.seen.weakest if unit.placed.seen else None
         pair = f"{weakest.a}-{weakest.b} is {weakest.level}" if weakest else "pairs without NVLinks cross the sockets"
         yield Finding(
@@ -59,3 +63,17 @@ def check(audit: Audit) -> Iterator[Finding]:
             remedy=audit.repair(unit) if effect.severity != "info" else "",
             evidence=proof(audit, unit),
         )
+
+
+def _undecided(audit: Audit, unit: Unit, effect: Effect) -> Finding:
+    """Sockets are in the evidence, NVLinks are not: it may be a GT401."""
+    return Finding(
+        CODE,
+        "info" if effect.severity == "info" else "warning",
+        (unit.title, *unit.gpus),
+        f"{unit.title} crosses sockets: {split(unit.gpus, audit)}; whether NVLinks join them is not in the evidence",
+        matters="little where every pair has NVLinks; else its traffic uses the link between the sockets",
+        because=audit.because(unit, effect),
+        remedy="give nvidia-smi topo -m, or nvidia-smi nvlink -s, beside it",
+        evidence=proof(audit, unit),
+    )
