@@ -156,3 +156,4 @@ class Held(NamedTuple):
     assumptions: tuple[NoteAssumption, ...] = ()
     observations: tuple[Observation, ...] = ()
     capacity: tuple[tuple[str, int], ...] | None = None  # (resource, count) that the kubelet may give away
+    whole: Held | None = None  # with all pods, where some were chosen (selection.py)

@@ -24,7 +24,10 @@ class Selection(NamedTuple):
 
 
 def narrowed(held: Held, selection: Selection) -> Held:
-    """With these pods, and those that hold one of their GPUs; processes in no pod go."""
+    """With these pods, and those that hold one of their GPUs; processes in no pod go.
+
+    `held`, `free` and `whole` are those of all pods.
+    """
     if not selection:
         return held
     chosen = {at for at, pod in enumerate(held.pods) if selection.has(pod)}
@@ -44,6 +47,7 @@ def narrowed(held: Held, selection: Selection) -> Held:
     )
     titles = {one.title for one in containers} | {pod.title for pod in pods}
     return held._replace(
+        whole=held,
         containers=containers,
         pods=pods,
         owners=owners,

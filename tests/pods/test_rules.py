@@ -9,6 +9,7 @@ import pytest
 import gputopo
 from gputopo.holdings import ContainerHolding, DeviceHeld, HoldingRecords, MemoryHeld, Owner
 from gputopo.pods.join import join
+from gputopo.pods.selection import Selection, narrowed
 from gputopo.pods.spoken import Spoken
 from gputopo.reports.style import Style
 from gputopo.reports.text import render
@@ -70,7 +71,8 @@ def test_a_set_of_which_nothing_is_decided_is_not_ok() -> None:
     on = on._replace(pairs=(), gpus=tuple(gpu._replace(packages=None, numa_nodes=None) for gpu in on.gpus))
     judged = audit(on, (0, 2), (1,))
     first, second = (line for line in render(blocks(judged, run(judged)), Style()).splitlines() if "ml/p" in line)
-    assert first.endswith("?") and second.endswith("ok")
+    assert first.endswith("?")
+    assert second.endswith("ok")
 
 
 @pytest.mark.parametrize("name", ["hgx-h100", "pcie-2s-8gpu"])
@@ -83,6 +85,21 @@ def test_a_better_set_on_the_empty_node_only_is_a_warning_with_a_plan() -> None:
     assert [one.severity for one in found] == ["warning"]
     assert "on an empty node" in found[0].because
     assert found[0].remedy.startswith("delete ml/p1 and ml/p")
+
+
+def test_of_chosen_pods_the_plan_leaves_the_gpus_of_the_others_alone() -> None:
+    """With -n, GPUs of other namespaces were promised to the pod that crosses."""
+    on = sample("pcie-2s-8gpu")
+    whole = audit(on, (0, 4), (1, 2, 3))
+    chosen = Audit(narrowed(whole.held._replace(pods=(whole.held.pods[0], whole.held.pods[1]._replace(namespace="x"))),
+                            Selection("ml")), plan)  # fmt: skip
+    [one] = [found for found in run(chosen) if found.rule == "GT402"]
+    assert one.remedy == "delete ml/p0 and let it start again: it then gets {GPU4 GPU5} or {GPU6 GPU7}"
+    head = render(blocks(chosen, ()), Style()).splitlines()[0]
+    assert "1 pod holds 2 of 8 GPUs, others 3, free 5 6 7" in head
+    nobody = Audit(narrowed(whole.held, Selection("none")))
+    head = render(blocks(nobody, ()), Style()).splitlines()[0]
+    assert "none of the pods asked for holds a GPU, others 5, free 5 6 7" in head
 
 
 def test_five_of_four_and_four_cannot_be_better_and_that_is_said() -> None:

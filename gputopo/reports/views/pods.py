@@ -54,19 +54,27 @@ def _head(held: Held) -> Block:
     """`gpu-a17   3 pods hold 6 of 8 GPUs, free 5 7   kubelet_internal_checkpoint, cpu_manager_state`."""
     pods = [pod for pod in held.pods if pod.placed.gpus != ()]
     total = len(held.node.gpus)
-    count = f"{len(held.held) + len(_unplaced(held))} of {total} GPUs" if total else "GPUs"
+    own = held.held if held.whole is None else _placed(held)
+    count = f"{len(own) + len(_unplaced(held))} of {total} GPUs" if total else "GPUs"
     unsaid = [pod for pod in pods if pod.placed.gpus is None]
     if total and unsaid:
         if any(pod.placed is UNSAID for pod in unsaid):  # not even how many: it may ask for parts of GPUs
-            count = f"{len(held.held)} of {total} GPUs and others" if held.held else f"some of {total} GPUs"
-        count += f", {'which others is' if held.held else 'which is'} not said"
+            count = f"{len(own)} of {total} GPUs and others" if own else f"some of {total} GPUs"
+        count += f", {'which others is' if own else 'which is'} not said"
     verb = "holds" if len(pods) == 1 else "hold"
-    said = f"{counted(len(pods), 'pod')} {verb} {count}" if pods else "no pod holds a GPU"
+    none = "no pod holds a GPU" if held.whole is None else "none of the pods asked for holds a GPU"
+    said = f"{counted(len(pods), 'pod')} {verb} {count}" if pods else none
+    if len(held.held) > len(own):
+        said += f", others {len(held.held) - len(own)}"
     free = "" if held.free is None else ", free " + (_short(held.free) or "none")
     past = cell(f"as it was{f' at {held.at}' if held.at else ''}, not as it is", "warning") if held.past else ()
     sources = cell(listed(list(dict.fromkeys(_source(one.format, one.name) for one in held.sources)), 4), "dim")
     parts = tuple(part for part in (cell(said + free), past, sources) if part)
     return Table(held.name or "node", parts, (), ())
+
+
+def _placed(held: Held) -> set[str]:
+    return {gpu for one in held.containers for gpu in one.placed.gpus or ()}
 
 
 def _unplaced(held: Held) -> set[str]:

@@ -36,7 +36,7 @@ def plan(audit: Audit, unit: Unit) -> str:
 def _plan(audit: Audit, unit: Unit) -> Plan | None:
     if unit.job or audit.held.policies.get("topology") in _OTHER_POLICY:
         return None
-    pods = _movable(audit.held)
+    pods = _movable(audit.held.whole or audit.held)  # pods that nobody asked for hold their GPUs too
     target = next((pod for pod in pods or () if set(unit.gpus) == set(pod.placed.gpus or ())), None)
     if pods is None or target is None:
         return None
