@@ -13,13 +13,15 @@ from typing import NamedTuple
 from gputopo.records import Gap, Observation
 from gputopo.terms.cpu_set import CpuSet
 
+ALL = "all"  # the space of an id that stands for every GPU of the node
+
 
 class DeviceHeld(NamedTuple):
     """One device (or replica, or MIG device) of one resource.
 
     space: of the id. `uuid` GPU-… · `mig` MIG-… · `index` NVML index in the source's view · `minor` · `pci` ·
     `dra` driver/pool/device · `cdi` vendor/class=name · `name` of a kernel device · `gres` place in Slurm's list of the
-    node's GPUs · `other` (a plugin's own).
+    node's GPUs · `all` every GPU of the node · `other` (a plugin's own).
     A replica is written as its plugin does, `GPU-…::2`, and has the space of the device.
     """
 

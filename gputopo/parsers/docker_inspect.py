@@ -17,11 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gputopo.holdings import ContainerHolding, DeviceHeld, HoldingRecords
+from gputopo.holdings import ALL, ContainerHolding, DeviceHeld, HoldingRecords
 from gputopo.parsers.container_told import Told, holding
 from gputopo.parsers.json_values import at, items, mapping, text, texts, values, whole
 from gputopo.parsers.unreadable import Unreadable
-from gputopo.records import Gap
 from gputopo.terms.device_id import is_cdi, visible
 
 _WHAT = "what docker inspect prints"
@@ -43,19 +42,18 @@ def parse(given: str) -> tuple[HoldingRecords, ...]:
     bodies = [(line, body) for line, body in values(given, _WHAT) if "HostConfig" in body and "State" in body]
     if not bodies:
         raise Unreadable("no container in it: it is not what docker inspect prints")
-    gaps: list[Gap] = []
-    found = tuple(_container(body, line, gaps) for line, body in bodies if not _is_sandbox(body))
-    return (HoldingRecords("docker-inspect", containers=found, gaps=tuple(gaps)),)
+    found = tuple(_container(body, line) for line, body in bodies if not _is_sandbox(body))
+    return (HoldingRecords("docker-inspect", containers=found),)
 
 
 def _is_sandbox(body: Body) -> bool:
     return texts(body, "Config", "Labels").get(_TYPE) == "podsandbox"
 
 
-def _container(body: Body, line: int, gaps: list[Gap]) -> ContainerHolding:
+def _container(body: Body, line: int) -> ContainerHolding:
     host = mapping(body, "HostConfig")
     name = text(body, "Name").removeprefix("/")
-    own = [one for request in items(host, "DeviceRequests") for one in _requested(request, name, gaps)]
+    own = [one for request in items(host, "DeviceRequests") for one in _requested(request)]
     running = at(body, "State", "Running")
     return holding(
         Told(
@@ -79,7 +77,7 @@ def _container(body: Body, line: int, gaps: list[Gap]) -> ContainerHolding:
     )  # fmt: skip
 
 
-def _requested(request: object, name: str, gaps: list[Gap]) -> Iterator[DeviceHeld]:
+def _requested(request: object) -> Iterator[DeviceHeld]:
     """The GPUs of one DeviceRequest."""
     ids = [one for one in items(request, "DeviceIDs") if isinstance(one, str)]
     if text(request, "Driver") == "cdi":
@@ -89,7 +87,7 @@ def _requested(request: object, name: str, gaps: list[Gap]) -> Iterator[DeviceHe
         return
     count = whole(request, "Count") or 0
     if not ids and count == _ALL:
-        gaps.append(Gap((name,), "devices", "it was given every GPU (--gpus all), whose ids docker does not list"))
+        yield DeviceHeld("gpu", "all", ALL)
     elif not ids and 0 < count <= _MOST:
         ids = [str(number) for number in range(count)]
     for one in ids:

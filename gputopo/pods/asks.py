@@ -18,6 +18,7 @@ from gputopo.topology.node import NoteUnknown
 # Resources that are counted in devices or parts of one, not in memory or cores.
 _GPUS = re.compile(r"[^/]+/(?:p?gpu(?:\.shared)?|mig-[^/]+|vgpu-number)\Z")
 _SHOWN = 20
+_SLURM = "slurm"  # parsers/slurm_job.py
 
 
 def gpus_asked(requests: Sequence[tuple[str, int]]) -> int:
@@ -32,9 +33,11 @@ def unsaid(containers: Sequence[Container]) -> tuple[Container, ...]:
 
 
 def notes(containers: Sequence[Container]) -> tuple[NoteUnknown, ...]:
-    """What is not known of them; those with a claim apart."""
+    """What is not known of them; those with a claim apart. Of Slurm's jobs the parser says it."""
     found: dict[tuple[str, str], list[str]] = {}
     for one in unsaid(containers):
+        if one.namespace == _SLURM and not one.uid:
+            continue
         found.setdefault(_why(one), []).append(one.title)
     return tuple(NoteUnknown(tuple(titles[:_SHOWN]), "gpu", *why) for why, titles in found.items())
 

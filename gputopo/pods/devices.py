@@ -53,7 +53,8 @@ def choose(
     uses: list[str] | None = None
     for said in group.said:
         for by, held in _by(said.holding.devices):
-            devices = tuple(dict.fromkeys(names.device(one) for one in held))
+            kinds = {names.device(one): _kind(one) for raw in held for one in names.each(raw)}
+            devices = tuple(kinds)
             if by == "process" or said.source.format == "process":
                 uses = [*(uses or ()), *(one.gpu for one in devices if one.gpu)]
             elif by == "open":
@@ -62,7 +63,7 @@ def choose(
                 told.append(Word(said.source, by, devices))
             else:
                 for kind in (PLUGIN, DRA):
-                    part = tuple(one for one, raw in zip(devices, held) if _kind(raw) == kind)
+                    part = tuple(one for one, own_kind in kinds.items() if own_kind == kind)
                     if part or (kind == PLUGIN and not devices):
                         own[kind].append(Word(said.source, "", part))
     own[DRA] += _claimed(group, names, claims)

@@ -8,10 +8,10 @@ nvidia-ctk). What a ResourceSlice or a CDI specification says of a name comes fi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gputopo.holdings import DeviceHeld, DeviceName
+from gputopo.holdings import ALL, DeviceHeld, DeviceName
 from gputopo.pods.model import Device
 from gputopo.terms.device_id import replica_of
 from gputopo.terms.pci_address import PciAddress
@@ -20,6 +20,7 @@ from gputopo.topology.node import NodeTopology
 _CLAIM = re.compile(r"=[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}-(.+)$")  # vendor/claim=<claim's UID>-<device>
 _DRA_GPU = re.compile(r"gpu\.nvidia\.com/[^/]+/gpu-(\d+)(-mig-.+)?$")
 
+_CDI_ALL = "nvidia.com/gpu=all"  # the device of nvidia-ctk that is all of them
 _DEVICE_NODE = re.compile(r"nvidia(\d{1,4})(/gi\d+)?(?:/vgpu\d+)?\Z")  # GKE's plugin: /dev/nvidia<minor>, MIG, share
 
 
@@ -56,6 +57,19 @@ class Names:
                 self._known[known.space, known.id] = _both(before, known)
             if known.uuid and known.numa_nodes:
                 self._numa.setdefault(known.uuid, known.numa_nodes)
+
+    def each(self, held: DeviceHeld) -> Iterator[DeviceHeld]:
+        """The device, or every GPU of the node where the source says `all` and the node's GPUs are known."""
+        if (held.space == ALL or held.id == _CDI_ALL) and self.node.gpus:
+            for gpu in self.node.gpus:
+                for space, value in (("uuid", gpu.uuid), ("index", gpu.nvml_index), ("pci", gpu.pci)):
+                    if value is not None:
+                        yield held._replace(id=str(value), space=space)
+                        break
+                else:
+                    yield held
+        else:
+            yield held
 
     def device(self, held: DeviceHeld) -> Device:
         """What the node calls it."""
@@ -99,6 +113,8 @@ class Names:
             return _Meant(self._gpu_by.get((space, id)), why=f"no GPU of the evidence has the {what} {id}")
         if space == "gres":
             return self._of_gres(id)
+        if space == ALL:
+            return _Meant(why="it was given every GPU, and nothing among the sources names those: nvidia-smi -L")
         if space in ("pci", "name", "other"):
             return self._of_place(id)
         if space == "cdi":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import permutations
 
+import pytest
+
 from gputopo.holdings import ClaimRecord, ContainerHolding, DeviceHeld, DeviceName, MemoryHeld, Owner
 from gputopo.reports.style import Style
 from gputopo.reports.text import render
@@ -235,3 +237,29 @@ def test_a_free_id_may_be_the_gpu_that_another_container_holds_by_its_index() ->
     by_index = container("b", None, "other", devices=(DeviceHeld(GPU, "1", "index"),))
     listing = said("kubelet-checkpoint", container(None, "uid-a", "main", 0), allocatable=devices(0, 1, 2, 3))
     assert held(listing, said("slurm-job", by_index), on=bare).free is None
+
+
+@pytest.mark.parametrize("device", [DeviceHeld("gpu", "all", "all"), DeviceHeld("gpu", "nvidia.com/gpu=all", "cdi")])
+def test_every_gpu_of_the_node_leaves_none_free(device: DeviceHeld) -> None:
+    """`docker run --gpus all`: all were said to be free."""
+    every = said("docker-inspect", ContainerHolding(container="job", devices=(device,)))
+    found = held(every)
+    assert found.containers[0].placed.gpus == ("GPU0", "GPU1", "GPU2", "GPU3")
+    assert found.free == ()
+    head = render(blocks(Audit(found), ()), Style()).splitlines()[0]
+    assert "no pod holds a GPU, others 4, free none" in head
+    unknown = held(every, on=NodeTopology())
+    assert unknown.containers[0].placed.gpus is None
+    assert unknown.free is None
+
+
+def test_a_device_that_is_said_twice_does_not_move_a_claim_s_to_the_plugin_s() -> None:
+    claimed = DeviceHeld("claim:c/r", "gpu.nvidia.com/n1/gpu-0", "dra")
+    mixed = said("podresources", container("a", "u", "main", devices=(*devices(0, 0), claimed)))
+    plugin = said("kubelet-checkpoint", container("a", "u", "main", 0))
+    assert held(mixed, plugin).conflicts == ()
+
+
+def test_of_a_slurm_job_the_kubelet_is_not_asked() -> None:
+    job = ContainerHolding("slurm", "7", None, "train", requests=(("gres/gpu", 2),))
+    assert not any("Kubernetes" in note.reason for note in held(said("slurm-job", job)).unknown)

@@ -54,7 +54,7 @@ def _head(held: Held) -> Block:
     """`gpu-a17   3 pods hold 6 of 8 GPUs, free 5 7   kubelet_internal_checkpoint, cpu_manager_state`."""
     pods = [pod for pod in held.pods if pod.placed.gpus != ()]
     total = len(held.node.gpus)
-    own = held.held if held.whole is None else _placed(held)
+    own = _placed(held)
     count = f"{len(own) + len(_unplaced(held))} of {total} GPUs" if total else "GPUs"
     unsaid = [pod for pod in pods if pod.placed.gpus is None]
     if total and unsaid:
@@ -74,13 +74,14 @@ def _head(held: Held) -> Block:
 
 
 def _placed(held: Held) -> set[str]:
-    return {gpu for one in held.containers for gpu in one.placed.gpus or ()}
+    """GPUs of the pods shown, not those of a plain container or process."""
+    return {gpu for one in held.containers if one.pod or one.uid for gpu in one.placed.gpus or ()}
 
 
 def _unplaced(held: Held) -> set[str]:
     """The ids of GPUs that a container holds, of which it is not known which GPUs of the node they are."""
     return {each.unit for one in held.containers for each in one.devices
-            if one.placed.gpus is None and each.is_gpu and each.gpu is None}  # fmt: skip
+            if (one.pod or one.uid) and one.placed.gpus is None and each.is_gpu and each.gpu is None}  # fmt: skip
 
 
 def _source(format: str, name: str) -> str:
