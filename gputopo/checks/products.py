@@ -5,6 +5,10 @@ thresholds); a card without its bridge has none, which is no fault. An A100 has 
 NVIDIA/nccl issue 1505), a B200 and a GB200 18. A board of SXM modules carries 4 or 8 GPUs, that of V100 in a DGX-2 16;
 fewer are told only of what is known to be bare metal.
 
+Cables without a switch end at neighbours: 8 V100-SXM2 of one board have all 6 in use, boards of 4 (AWS p3.8xlarge: 4 or
+5, IBM AC922: 3 to the CPU) do not. One GPU of a board that was passed through alone has none: a partition of one GPU has
+its NVLinks off (Fabric Manager User Guide, shared NVSwitch), so that is no fault where it may be a VM.
+
     >>> product("NVIDIA H100 80GB HBM3").nvlinks, product("NVIDIA H100 NVL").nvlinks, product("Tesla T4")
     ((18,), (0, 12), None)
 """
@@ -25,6 +29,7 @@ class Product(NamedTuple):
     pattern: str
     nvlinks: tuple[int, ...]
     on_a_board: tuple[int, ...] = ()  # GPUs of one
+    cabled: int | None = None  # so many GPUs of the node, or the links are not known
 
 
 # The first that fits counts.
@@ -40,8 +45,11 @@ PRODUCTS = (
     Product("*A100-SXM4*", (12,), (4, 8)),
     Product("*A100*PCI*", (0, 12)),
     Product("*V100-SXM3*", (6,), (8, 16)),
-    Product("*V100-SXM2*", (6,), (4, 8)),
+    Product("*V100-SXM2*", (6,), (4, 8), cabled=8),
 )
+
+
+_ALONE = "is 0: right for one GPU that was passed through alone, wrong for one of a board"
 
 
 def product(name: str) -> Product | None:
@@ -64,6 +72,11 @@ def weigh_products(node: NodeTopology) -> tuple[list[Mismatch], list[Open]]:
         if found is not None:
             groups.setdefault(found, []).append(links[gpu.id])
     for one, has in groups.items():
+        if one.cabled not in (None, len(has)):
+            continue
+        if one.on_a_board and node.virtual is not False and len(node.gpus) == 1 and has[0].value == 0:
+            undecided.append(Open(has[0].field, has[0].subjects, _ALONE, "nvidia-smi -q of the host"))
+            continue
         wrong, unknown = weigh("gpus.nvlinks", Expect(one.nvlinks), has)
         mismatches += wrong
         undecided += unknown

@@ -224,6 +224,45 @@ def test_a_mistake_is_unknown_to_monitors(ask) -> None:  # type: ignore[no-untyp
     assert ask("n.json", "--exit-style", "npd", spec="gpu: 1\n").code == 2
 
 
+def test_a_mistake_of_ours_is_unknown_to_monitors(ask, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    """Exit 2 is CRITICAL to Nagios: a HealthCheckProgram would drain the node."""
+
+    def broken(*_: object) -> None:
+        raise KeyError("x")
+
+    monkeypatch.setattr("gputopo.checks.judge.judge", broken)
+    said = ask("n.json", "--exit-style", "nagios", n_json=nvml())
+    assert (said.code, said.err.splitlines()[0][:31]) == (3, "gputopo: error: internal error:")
+    assert ask("n.json", "--exit-style", "npd").code == 2
+    assert ask("n.json").code == 2
+
+
+def pasted(model: str, *rows: str, links: str = "") -> str:
+    """`topo -m` and `-L` of so many GPUs, and `nvlink -s`."""
+    names = [f"GPU{at}" for at in range(len(rows))]
+    listed = [f"GPU {at}: {model} (UUID: GPU-6bfbd7c6-1b6c-9c5f-2b3c-0000000000a{at})" for at in range(len(rows))]
+    table = [f"{name}\t{row}\t0-31\t0" for name, row in zip(names, rows)]
+    header = "\t" + "\t".join([*names, "CPU Affinity", "NUMA Affinity"])
+    topo = ["$ nvidia-smi topo -m", header, *table, "", "$ nvidia-smi -L", *listed]
+    return "\n".join([*topo, *(["$ nvidia-smi nvlink -s", listed[0], links] if links else [])]) + "\n"
+
+
+def test_four_v100_of_a_cloud_have_cables_left_over(ask) -> None:  # type: ignore[no-untyped-def]
+    """AWS p3.8xlarge: half of a cube mesh, 4 or 5 of 6 links in use, is no broken board."""
+    rows = (" X \tNV1\tNV1\tNV2", "NV1\t X \tNV2\tNV1", "NV1\tNV2\t X \tNV2", "NV2\tNV1\tNV2\t X ")
+    assert ask("p3.txt", spec=None, p3_txt=pasted("Tesla V100-SXM2-16GB", *rows)).code == 0
+
+
+def test_one_gpu_that_may_have_been_passed_through_alone_is_not_judged(ask) -> None:  # type: ignore[no-untyped-def]
+    """A partition of one GPU has its NVLinks off."""
+    down = "\n".join(f"\t Link {at}: <inactive>" for at in range(18))
+    said = ask("vm.txt", spec=None, vm_txt=pasted("NVIDIA H100 80GB HBM3", " X ", links=down))
+    assert said.code == 3
+    assert "gpus[0].nvlinks.active is 0: right for one GPU that was passed through alone" in " ".join(said.out.split())
+    some = down.replace("Link 0: <inactive>", "Link 0: 26.562 GB/s")
+    assert ask("vm.txt", spec=None, vm_txt=pasted("NVIDIA H100 80GB HBM3", " X ", links=some)).code == 1
+
+
 def test_the_formats_of_machines(ask, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     topo = write(MUTANTS["one link less"][0](H100), tmp_path / "a")[0]
     (tmp_path / "a,1.txt").write_text(Path(topo).read_text())
