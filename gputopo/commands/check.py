@@ -90,11 +90,20 @@ def command(
             fail_on, options.codes(ignore),
             _how(as_format, assume, select, merge, each, timeout, quiet), (root, driver_root),
         )  # fmt: skip
-    except GputopoError as error:
+    except Exception as error:
         if exit_style is None:
             raise
-        code = _styled(2, exit_style)
-        raise GputopoError(error.what, error.where, error.hint, code) from error
+        raise _unknown(error, exit_style) from error
+
+
+def _unknown(error: Exception, style: str) -> GputopoError:
+    """Whatever went wrong, our own mistakes too: exit 2 would be CRITICAL to a monitor, and drain a good node."""
+    from gputopo.commands.failure import in_words
+
+    code = _styled(2, style)
+    if isinstance(error, GputopoError):
+        return GputopoError(error.what, error.where, error.hint, code)
+    return GputopoError(in_words(error), exit_code=code)
 
 
 def _how(
