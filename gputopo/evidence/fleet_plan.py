@@ -16,7 +16,7 @@ from gputopo.evidence.reading import packing
 from gputopo.evidence.tree import FolderTree, LinkedTree, find_roots
 
 FILE, NODE, TOGETHER, TEXT, OBJECT, FAILED = "file", "node", "together", "text", "object", "failed"
-DEPTH = 8  # folders below folders
+DEPTH = 8  # folders below folders, lists of lists
 _UNITS = 100_000
 MOST_TOGETHER = 200  # plain files of one folder that may be one node
 _LIST_BYTES = 4 << 20
@@ -49,7 +49,7 @@ def plan(paths: Sequence[str]) -> list[Later]:
     return found
 
 
-def _of_path(path: str) -> Iterator[Later]:
+def _of_path(path: str, depth: int = 0) -> Iterator[Later]:
     if path == "-" or path.startswith(SAMPLE):
         yield Later(NODE, path)
     elif is_address(path):
@@ -57,8 +57,11 @@ def _of_path(path: str) -> Iterator[Later]:
     elif os.path.isdir(path):
         yield from _of_folder(path, 0, set())
     elif listed := _listed(path):
+        if depth == DEPTH:
+            yield Later(FAILED, path, why="a list of lists, or of itself")
+            return
         for one in listed:
-            yield from _of_path(one)
+            yield from _of_path(one, depth + 1)
     else:
         yield Later(FILE, path)
 

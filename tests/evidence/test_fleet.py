@@ -105,6 +105,17 @@ def test_a_list_names_paths_beside_it_or_from_here(fleet: Path) -> None:
     assert names(fleet / "no-list") == [str(fleet / "no-list")]
 
 
+def test_lists_that_name_one_another_end(fleet: Path) -> None:
+    (fleet / "one").write_text("other\n")
+    (fleet / "other").write_text("one\n")
+    [found] = units(fleet / "one")
+    assert isinstance(found, Failed)
+    assert "a list of lists, or of itself" in str(found.error)
+    (fleet / "outer").write_text("inner\na.txt\n")
+    (fleet / "inner").write_text("a.txt\n")
+    assert names(fleet / "outer") == [str(fleet / "a.txt")] * 2
+
+
 def test_several_paths_and_samples(fleet: Path) -> None:
     assert [one.name for one in units(fleet / "a.txt", "sample:dgx2", fleet / "d")] == [
         str(fleet / "a.txt"), "sample:dgx2", str(fleet / "d"),
