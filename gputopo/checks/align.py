@@ -43,9 +43,11 @@ def align(a: NodeTopology, b: NodeTopology, by: str = "") -> Alignment:
             mapping |= _rest(mapping, a.gpus, b.gpus, key)
     else:
         mapping |= _equal(a.gpus, b.gpus, _pci if chosen == "pci" else _id)
+        mapping |= _rest(mapping, *_nameless(a.gpus, b.gpus, _pci), _id)
     nics_a, nics_b = a.nics or (), b.nics or ()
     found = _equal(nics_a, nics_b, _pci) if chosen != "id" else _equal(nics_a, nics_b, _id)
     found |= _rest(found, nics_a, nics_b, _device)
+    found |= _rest(found, *_nameless(nics_a, nics_b, _pci, _device), _id)  # NIC0 of a matrix without its legend
     mapping |= found
     return Alignment(chosen, mapping | _same_homes(a, b, mapping))
 
@@ -112,6 +114,16 @@ def _equal(
                 names[said] = "" if said in names else device.id
         sides.append(names)
     return {id: sides[1][name] for name, id in sides[0].items() if id and sides[1].get(name)}
+
+
+def _nameless(
+    a: tuple[Any, ...], b: tuple[Any, ...], *keys: Callable[[Any], str | None]
+) -> tuple[tuple[Any, ...], tuple[Any, ...]]:  # fmt: skip
+    """Those of both sides that can be told apart by their place alone, since one side has no other name for them."""
+    known = [all(any(key(one) for one in side) for side in (a, b)) for key in keys]
+    named = [key for key, both in zip(keys, known) if both]
+    left = tuple(one for one in a if not any(key(one) for key in named))
+    return left, tuple(one for one in b if not any(key(one) for key in named))
 
 
 def _rest(

@@ -5,9 +5,9 @@ thresholds); a card without its bridge has none, which is no fault. An A100 has 
 NVIDIA/nccl issue 1505), a B200 and a GB200 18. A board of SXM modules carries 4 or 8 GPUs, that of V100 in a DGX-2 16;
 fewer are told only of what is known to be bare metal.
 
-Cables without a switch end at neighbours: 8 V100-SXM2 of one board have all 6 in use, boards of 4 (AWS p3.8xlarge: 4 or
-5, IBM AC922: 3 to the CPU) do not. One GPU of a board that was passed through alone has none: a partition of one GPU has
-its NVLinks off (Fabric Manager User Guide, shared NVSwitch), so that is no fault where it may be a VM.
+Cables without a switch end at neighbours: 8 V100-SXM2 of one board have all 6 in use, boards of 4 (AWS p3.8xlarge: 4
+or 5, IBM AC922: 3 to the CPU) do not. One GPU of a board that was passed through alone has none: a partition of one GPU
+has its NVLinks off (Fabric Manager User Guide, shared NVSwitch), so that is no fault where it may be a VM.
 
     >>> product("NVIDIA H100 80GB HBM3").nvlinks, product("NVIDIA H100 NVL").nvlinks, product("Tesla T4")
     ((18,), (0, 12), None)

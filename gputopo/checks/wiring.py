@@ -17,7 +17,7 @@ Which device of the node is which of the specification is found by shape: names,
     ((0,), 4, ['PHB', 'NODE'])
     >>> template({"matrix": ["GPU0 X", "GPU1 NVX X"]})
     Traceback (most recent call last):
-    gputopo.checks.spec.WrongSpec: wiring.matrix: NVX is no cell: NV4, PIX, NV4/NODE, PHB|NODE, ?
+    gputopo.checks.spec.WrongSpec: wiring.matrix: NVX is no cell: NV4, PIX, NV4/NODE, PHB|NODE, ?/PIX, ?
 """
 
 from __future__ import annotations
@@ -58,7 +58,11 @@ def template(wiring: Mapping[str, Any]) -> NodeTopology:
 def written(node: NodeTopology) -> dict[str, Any]:
     """The wiring of a node, in these words."""
     ids = [gpu.id for gpu in node.gpus] + [nic.id for nic in node.nics or ()]
-    cells = {frozenset((pair.a, pair.b)): _cell(pair) for pair in node.pairs}
+    gpus = {gpu.id for gpu in node.gpus}
+    cables = any(_cable(pair) for pair in node.pairs)
+    cells = {
+        frozenset((pair.a, pair.b)): _cell(pair, cables and pair.a in gpus and pair.b in gpus) for pair in node.pairs
+    }
     names = {id: _plain(id, at) for at, id in enumerate(ids)}
     rows = []
     for at, id in enumerate(ids):
@@ -79,15 +83,24 @@ def _plain(id: str, at: int) -> str:
     return id if id.isprintable() and " " not in id and len(id) < 64 else f"NIC-{at}"
 
 
-def _cell(pair: Pair) -> str:
-    """
+def _cell(pair: Pair, cables: bool = False) -> str:
+    """`cables`: other GPUs have some, so that no NV is none; `?/` then says that nothing is said of them.
+
     >>> _cell(Pair("GPU0", "GPU1", nvlinks=4, via_switch=False))
     'NV4/?'
+    >>> _cell(Pair("GPU0", "GPU1", pcie=BY_NAME["PIX"])), _cell(Pair("GPU0", "GPU1", pcie=BY_NAME["PIX"]), True)
+    ('PIX', '?/PIX')
     """
     levels = "|".join(level.name for level in sorted(pair.pcie_candidates)) or "?"
     if pair.pcie is not None:
         levels = pair.pcie.name
-    return f"NV{pair.nvlinks}/{levels}" if pair.nvlinks and not pair.via_switch else levels
+    if _cable(pair):
+        return f"NV{pair.nvlinks}/{levels}"
+    return f"?/{levels}" if cables and pair.nvlinks != 0 and levels != "?" else levels
+
+
+def _cable(pair: Pair) -> bool:
+    return bool(pair.nvlinks and not pair.via_switch)
 
 
 def _matrix(rows: Sequence[Any]) -> tuple[list[str], list[Pair]]:
@@ -115,14 +128,14 @@ def _pair(a: str, b: str, cell: str, at: int, no_cable: bool) -> Pair:
         links, under = "", cell
     count = int(links[2:]) if links.startswith("NV") and links[2:].isdigit() and len(links) < 8 else None
     levels = [BY_NAME.get(one) for one in under.split("|")] if under not in ("", "?") else []
-    if (links and count is None) or None in levels:
+    if (links not in ("", "?") and count is None) or None in levels:
         raise WrongSpec(
-            f"wiring.matrix: {cell[:40]} is no cell: NV4, PIX, NV4/NODE, PHB|NODE, ?", ("wiring", "matrix", at)
+            f"wiring.matrix: {cell[:40]} is no cell: NV4, PIX, NV4/NODE, PHB|NODE, ?/PIX, ?", ("wiring", "matrix", at)
         )
     found = tuple(sorted(level for level in levels if level is not None))
     return Pair(
         a, b, pcie=found[0] if len(found) == 1 else None, pcie_candidates=found,
-        nvlinks=count if count is not None else 0 if no_cable and cell != "?" else None, via_switch=None,
+        nvlinks=count if count is not None else 0 if no_cable and "?" not in (links, cell) else None, via_switch=None,
     )  # fmt: skip
 
 

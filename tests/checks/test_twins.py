@@ -19,6 +19,7 @@ from gputopo.evidence.open import open_sources
 from gputopo.inspection import Inspection, inspect
 from gputopo.parsers import node_spec
 from gputopo.sample_files import sample_names
+from gputopo.topology.node import Mig
 from tests.checks.cli import call
 from tests.checks.evidence import H100, MUTANTS, twin, write
 from tests.fleet.relabel import relabelled
@@ -168,3 +169,58 @@ def test_what_a_topo_m_does_tell_fails_with_its_line(
         "field": "gpus[5].nvlinks.active", "subjects": ["GPU5"], "want": "18", "found": "17", "code": "GT111",
         "message": "", "source": topo, "line": line, "known": False,
     }  # fmt: skip
+
+
+def test_a_bond_a_virtual_function_and_mig_are_no_wiring(good: Inspection) -> None:
+    """A specification says nothing of them, so a node that has them passes on its own."""
+    nics = good.node.nics or ()
+    nics = (nics[0]._replace(members=("0000:01:00.0", "0000:01:00.1")), nics[1]._replace(virtual_function_of="NIC0"),
+            *nics[2:])  # fmt: skip
+    gpus = (good.node.gpus[0]._replace(mig=(Mig("MIG-1", "1g.10gb", 1, 0, 0),)), *good.node.gpus[1:])
+    other = good._replace(node=good.node._replace(nics=nics, gpus=gpus))
+    assert judge(other.node, other.findings, None, Ask(spec_of(other))) == ((), ())
+
+
+CUT = """\
+\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\tNUMA Affinity
+GPU0\t X \tNV4\tSYS\tSYS\t0-15\t0
+GPU1\tNV4\t X \tSYS\tSYS\t16-31\t1
+"""
+UNEVEN = """\
+\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\tNUMA Affinity
+GPU0\t X \tNV18\tNV18\tNV18\t0-71\t0
+GPU1\tNV18\tX\tNV18 NV18
+"""
+
+
+@pytest.mark.parametrize("text", [CUT, UNEVEN])
+def test_a_specification_passes_on_the_matrix_that_it_was_written_from_also_where_that_is_cut(
+    text: str, tmp_path: Path
+) -> None:
+    """What is not known of NVLinks is `?/SYS`, not none."""
+    (tmp_path / "topo.txt").write_text(text)
+    found = seen([str(tmp_path / "topo.txt")])
+    assert judge(found.node, (), None, Ask(spec_of(found))) == ((), ())
+
+
+NO_LEGEND = """\
+$ nvidia-smi topo -m
+\tGPU0\tGPU1\tNIC0\tNIC1\tCPU Affinity\tNUMA Affinity
+GPU0\t X \tPIX\tPIX\tSYS\t0-31\t0
+GPU1\tPIX\t X \tPIX\tSYS\t0-31\t0
+NIC0\tPIX\tPIX\t X \tSYS
+NIC1\tSYS\tSYS\tSYS\t X
+
+$ nvidia-smi -L
+GPU 0: Tesla T4 (UUID: GPU-6bfbd7c6-1b6c-9c5f-2b3c-0000000000a1)
+GPU 1: Tesla T4 (UUID: GPU-6bfbd7c6-1b6c-9c5f-2b3c-0000000000a2)
+"""
+
+
+def test_nics_of_a_matrix_without_its_legend_are_those_of_the_same_number(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text(NO_LEGEND)
+    (tmp_path / "b").write_text(NO_LEGEND.replace("NIC0\tPIX\tPIX", "NIC0\tPIX\tPHB").replace(
+        "GPU1\tPIX\t X \tPIX", "GPU1\tPIX\t X \tPHB"))  # fmt: skip
+    one, other = seen([str(tmp_path / "a")]).node, seen([str(tmp_path / "b")]).node
+    assert compare(one, one, align(one, one)).differences == ()
+    assert {bare(each.field) for each in compare(one, other, align(one, other)).differences} == {"pairs[].pcie"}
