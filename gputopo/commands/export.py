@@ -67,6 +67,10 @@ def command(
     shared.check_live(sources, root, driver_root)
     _check(to, driver_version, threads_per_core)
     _check_metrics(to, pods, listen, interval, sources, output_file)
+    if (as_format is not None or merge) and (pods or not sources):
+        option = "--as" if as_format is not None else "--merge"
+        where = "with --pods each source is read by what it is" if sources else "the live node is read as it is"
+        raise GputopoError(f"{option} is for sources", "", f"{where}: leave it out")
     if to == "prometheus":
         from gputopo.commands.export_prometheus import Ask, live, saved
 

@@ -191,6 +191,9 @@ def test_a_node_without_gpus_counts_none() -> None:
         (["--to", "prometheus", "--listen", "localhost"], "--listen takes HOST:PORT, not 'localhost'"),
         (["--to", "prometheus", "--listen", "a:b:1"], "--listen takes HOST:PORT, not 'a:b:1'"),
         (["--to", "prometheus", "--listen", "127.0.0.1:1", "sample:hgx-h100"], "--listen serves the live node"),
+        (["--to", "prometheus", "--as", "lscpu"], "--as is for sources"),
+        (["--to", "nfd", "--merge"], "--merge is for sources"),
+        (["--to", "prometheus", "--pods", "--merge", "sample:hgx-h100"], "--merge is for sources"),
         (["--to", "prometheus", "sample:hgx-h100", "sample:dgx1-v100"], "4 nodes in the sources: metrics are of one"),
     ],
 )
