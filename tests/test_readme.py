@@ -25,8 +25,8 @@ from tests.pages.read import OUTPUT, README, ROOT, pages, shell, shown
 
 # Programs that a page may call beside ours: what people have on a node, at a desk, in CI.
 OTHERS = frozenset({
-    "cat", "cp", "git", "kubectl", "lscpu", "lspci", "make", "mkdir", "nvidia-smi", "pip", "pre-commit", "pytest",
-    "python", "scp", "sh", "ssh", "tar", "torchrun",
+    "cat", "clush", "cp", "docker", "git", "helm", "kubectl", "lscpu", "lspci", "make", "mkdir", "nvidia-smi", "pip",
+    "pre-commit", "pytest", "python", "scp", "sh", "ssh", "tar", "torchrun",
 })  # fmt: skip
 LINK = re.compile(r"\]\(([^)#]*)(#[^)]*)?\)")
 

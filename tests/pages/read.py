@@ -34,7 +34,7 @@ class Shown(NamedTuple):
 
 def pages() -> tuple[Path, ...]:
     own = (README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md")
-    beside = (ROOT / folder / "README.md" for folder in ("samples", "conformance", "e2e"))
+    beside = (ROOT / folder / "README.md" for folder in ("samples", "conformance", "e2e", "deploy"))
     docs = [page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in _OF_THEIR_OWN]
     return (*own, *beside, *docs, *sorted((ROOT / "docs" / "guides").glob("*.md")))
 
@@ -89,7 +89,17 @@ def command_of(command: str) -> Shown:
 
 
 def _plain(words: list[str]) -> list[str]:
-    """`.venv/bin/gputopo` and `kubectl gputopo` are gputopo; `sudo` and VAR=VALUE in front are left out."""
+    """`.venv/bin/gputopo`, `kubectl gputopo` and what follows `--` or `python3` are gputopo, wherever another program
+    runs it; `sudo` and VAR=VALUE in front are left out.
+
+    >>> _plain("clush -b -g gpu python3 /tmp/gputopo.pyz check".split())
+    ['gputopo', 'check']
+    >>> _plain("kubectl debug node/NODE --image=$IMAGE -- gputopo inspect --root /host".split())
+    ['gputopo', 'inspect', '--root', '/host']
+    """
+    for at in range(1, len(words)):
+        if words[at - 1] in ("--", "python3") and words[at].rsplit("/", 1)[-1] in ("gputopo", "gputopo.pyz"):
+            return ["gputopo", *words[at + 1 :]]
     while words and (re.fullmatch(r"[A-Z_]+=.*", words[0]) or words[0] == "sudo"):
         words = words[1:]
     if words[:2] == ["kubectl", "gputopo"]:
