@@ -67,7 +67,8 @@ def distributions() -> Iterator[metadata.Distribution]:
     declared = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     listed = re.search(r"^dependencies = \[\n(.*?)^\]", declared, re.MULTILINE | re.DOTALL)
     assert listed is not None
-    waiting = re.findall(r'^ *"([A-Za-z0-9._-]+)', listed[1], re.MULTILINE)
+    own = re.findall(r'^ *"([A-Za-z0-9._-]+)[^";]*;?([^"]*)"', listed[1], re.MULTILINE)
+    waiting = [name for name, marker in own if _applies(marker)]
     waiting += [name for name in ALSO if any(metadata.Distribution.discover(name=name))]
     seen = set()
     while waiting:

@@ -40,6 +40,8 @@ def settings(config: str | None) -> Settings:
     text = _read(file)
     try:
         table: dict[str, Any] = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli").loads(text)
+    except ImportError as error:
+        raise GputopoError("reading it on Python 3.10 needs tomli", file, "pip install tomli, or Python 3.11") from error
     except ValueError as error:  # both call it TOMLDecodeError
         raise _at(file, str(error)) from error
     except RecursionError as error:
