@@ -41,7 +41,7 @@ def settings(config: str | None) -> Settings:
     try:
         table: dict[str, Any] = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli").loads(text)
     except ImportError as error:
-        raise GputopoError("reading it on Python 3.10 needs tomli", file, "pip install tomli, or Python 3.11") from error
+        raise GputopoError("on Python 3.10 it is read by tomli, which is missing", file, "pip install tomli") from error
     except ValueError as error:  # both call it TOMLDecodeError
         raise _at(file, str(error)) from error
     except RecursionError as error:
