@@ -63,7 +63,7 @@ def written(node: NodeTopology) -> dict[str, Any]:
     cells = {
         frozenset((pair.a, pair.b)): _cell(pair, cables and pair.a in gpus and pair.b in gpus) for pair in node.pairs
     }
-    names = {id: _plain(id, at) for at, id in enumerate(ids)}
+    names = {id: _plain(id, at, id in gpus) for at, id in enumerate(ids)}
     rows = []
     for at, id in enumerate(ids):
         rows.append(" ".join([names[id], *(cells.get(frozenset((id, other)), "?") for other in ids[:at]), "X"]))
@@ -78,9 +78,14 @@ def written(node: NodeTopology) -> dict[str, Any]:
     return {**found, "matrix": rows}
 
 
-def _plain(id: str, at: int) -> str:
-    """An id without blanks, which stand between the words of a row."""
-    return id if id.isprintable() and " " not in id and len(id) < 64 else f"NIC-{at}"
+def _plain(id: str, at: int, gpu: bool) -> str:
+    """An id without blanks, which stand between the words of a row, and by which a GPU is told from a NIC.
+
+    >>> _plain("GPU0", 0, True), _plain("0000:35:00.0", 1, True), _plain("0000:35:00.0", 2, False)
+    ('GPU0', 'GPU-1', '0000:35:00.0')
+    """
+    plain = id.isprintable() and " " not in id and len(id) < 64
+    return id if plain and id.startswith("GPU") == gpu else f"{'GPU' if gpu else 'NIC'}-{at}"
 
 
 def _cell(pair: Pair, cables: bool = False) -> str:

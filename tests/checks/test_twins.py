@@ -19,7 +19,8 @@ from gputopo.evidence.open import open_sources
 from gputopo.inspection import Inspection, inspect
 from gputopo.parsers import node_spec
 from gputopo.sample_files import sample_names
-from gputopo.topology.node import Mig
+from gputopo.terms.path_level import PathLevel
+from gputopo.topology.node import Gpu, Mig, NodeTopology, Pair
 from tests.checks.cli import call
 from tests.checks.evidence import H100, MUTANTS, twin, write
 from tests.fleet.relabel import relabelled
@@ -224,3 +225,10 @@ def test_nics_of_a_matrix_without_its_legend_are_those_of_the_same_number(tmp_pa
     one, other = seen([str(tmp_path / "a")]).node, seen([str(tmp_path / "b")]).node
     assert compare(one, one, align(one, one)).differences == ()
     assert {bare(each.field) for each in compare(one, other, align(one, other)).differences} == {"pairs[].pcie"}
+
+
+def test_a_gpu_without_a_number_is_no_nic_of_the_specification() -> None:
+    """It is called by its PCI address, as a NIC without a name is."""
+    pairs = (Pair("GPU0", "0000:35:00.0", "PIX", PathLevel.PIX, (PathLevel.PIX,)),)
+    node = NodeTopology(gpus=(Gpu("GPU0"), Gpu("0000:35:00.0", pci="0000:35:00.0")), pairs=pairs)
+    assert judge(node, (), None, Ask(spec_of(Inspection(node, (), ())))) == ((), ())
