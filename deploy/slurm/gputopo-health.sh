@@ -21,9 +21,9 @@ code=$?
 # One line of plain characters: it goes into a log and into Slurm's state.
 line=$(printf '%s\n' "$said" | head -n 1 | tr -cd '[:alnum:] .,:;/()[]{}+=_%-' | cut -c 1-200)
 
-case $code in
-0) exit 0 ;;
-2) ;; # CRITICAL, in the words of Nagios: the node is not as it should be
+case "$code $said" in
+'0 '*) exit 0 ;;
+'2 '*'GPUTOPO CRITICAL'*) ;; # it says so, too: Python exits 2 where the program is not there
 *)
     logger -t gputopo -p daemon.warning "not decided ($code): $line"
     exit 0

@@ -18,4 +18,6 @@ code=$?
 test "$code" -eq 0 && exit 0
 line=$(printf '%s\n' "$said" | head -n 1 | tr -cd '[:alnum:] .,:;/()[]{}+=_%-' | cut -c 1-200)
 logger -t gputopo -p daemon.err "job ${SLURM_JOB_ID:-?}: $code: $line"
-test "$code" -ne 2
+case "$code $said" in
+'2 '*'GPUTOPO CRITICAL'*) exit 1 ;; # it says so, too: Python exits 2 where the program is not there
+esac

@@ -80,10 +80,10 @@ def test_a_good_node_is_left_alone(run: Any) -> None:
 
 def test_a_node_that_is_wrong_is_drained_with_the_reason(run: Any, tmp_path: Path) -> None:
     (tmp_path / "node.yaml").write_text("kind: NodeSpec\n")
-    done = run(HEALTH, CODE="2", SAYS="CRITICAL: GPU5 pcie.width: want 16, found 8\\nmore\\n")
+    done = run(HEALTH, CODE="2", SAYS="GPUTOPO CRITICAL: GPU5 pcie.width: want 16, found 8\\nmore\\n")
     assert done.status == 0  # a first check that fails would keep the node from registering for ever
     assert done.calls["gputopo"][0].endswith(f"--spec {tmp_path / 'node.yaml'}")
-    reason = "CRITICAL: GPU5 pcie.width: want 16, found 8"
+    reason = "GPUTOPO CRITICAL: GPU5 pcie.width: want 16, found 8"
     assert done.calls["scontrol"] == [
         "-o show node n1", f"update nodename=n1 state=drain reason=gputopo: {reason}"
     ]  # fmt: skip
@@ -92,7 +92,7 @@ def test_a_node_that_is_wrong_is_drained_with_the_reason(run: Any, tmp_path: Pat
 
 @pytest.mark.parametrize("state", ["IDLE+DRAIN", "DRAINED", "MIXED*+DRAIN", "DRAINING"])
 def test_the_first_reason_stays(run: Any, state: str) -> None:
-    done = run(HEALTH, CODE="2", SAYS="CRITICAL\\n", STATE=state)
+    done = run(HEALTH, CODE="2", SAYS="GPUTOPO CRITICAL\\n", STATE=state)
     assert done.calls["scontrol"] == ["-o show node n1"]
 
 
@@ -105,9 +105,9 @@ def test_what_is_not_decided_or_not_read_drains_nothing(run: Any, code: str) -> 
 
 
 def test_what_a_node_says_of_itself_is_no_command_and_no_escape(run: Any) -> None:
-    done = run(HEALTH, CODE="2", SAYS="CRITICAL $(touch /tmp/x) `id` \\033[31m\\007" + "A" * 500)
+    done = run(HEALTH, CODE="2", SAYS="GPUTOPO CRITICAL $(touch /tmp/x) `id` \\033[31m\\007" + "A" * 500)
     update = done.calls["scontrol"][1]
-    assert update.startswith("update nodename=n1 state=drain reason=gputopo: CRITICAL (touch /tmp/x) id [31mAAA")
+    assert update.startswith("update nodename=n1 state=drain reason=gputopo: GPUTOPO CRITICAL (touch /tmp/x) id [31mAAA")
     assert len(update) < 280
 
 
@@ -130,9 +130,20 @@ def test_a_prolog_stops_a_job_for_what_is_certain_only(run: Any) -> None:
     assert run(PROLOG, SLURM_JOB_GPUS="").calls == {}
     assert run(PROLOG, SLURM_JOB_GPUS="0,1", CODE="0").status == 0
     assert run(PROLOG, SLURM_JOB_GPUS="0,1", CODE="3").status == 0
-    done = run(PROLOG, SLURM_JOB_GPUS="0,1", SLURM_JOB_ID="77", CODE="2", SAYS="CRITICAL: x\\n")
+    done = run(PROLOG, SLURM_JOB_GPUS="0,1", SLURM_JOB_ID="77", CODE="2", SAYS="GPUTOPO CRITICAL: x\\n")
     assert done.status == 1
-    assert done.calls["logger"][-1] == "-t gputopo -p daemon.err job 77: 2: CRITICAL: x"
+    assert done.calls["logger"][-1] == "-t gputopo -p daemon.err job 77: 2: GPUTOPO CRITICAL: x"
+
+
+def test_a_program_that_is_not_there_drains_nothing(run: Any) -> None:
+    """Python exits 2 for a file that it cannot open, as gputopo does for a node that fails."""
+    missing = "python3: can't open file '/opt/gputopo.pyz': [Errno 2] No such file or directory\\n"
+    done = run(HEALTH, CODE="2", SAYS=missing)
+    assert "scontrol" not in done.calls
+    assert done.calls["logger"][0].startswith("-t gputopo -p daemon.warning not decided (2): python3: cant open file")
+    assert run(PROLOG, SLURM_JOB_GPUS="0", CODE="2", SAYS=missing).status == 0
+    said = "Warning: x\\nGPUTOPO CRITICAL - 1 node: 1 fail\\n"
+    assert run(PROLOG, SLURM_JOB_GPUS="0", CODE="2", SAYS=said).status == 1
 
 
 def test_the_feature_file_is_there_whole_or_as_it_was(run: Any, tmp_path: Path) -> None:
