@@ -38,9 +38,6 @@ class Asked(NamedTuple):
     ignore: tuple[str, ...] = ()
 
 
-
-
-
 def map_tasks(asked: Asked, tasks: Sequence[Task]) -> Part:
     """A pure function of its arguments and of the files they name; never raises for a file's sake."""
     nodes: dict[Features, list[Node]] = {}

@@ -107,7 +107,8 @@ def test_what_is_not_decided_or_not_read_drains_nothing(run: Any, code: str) -> 
 def test_what_a_node_says_of_itself_is_no_command_and_no_escape(run: Any) -> None:
     done = run(HEALTH, CODE="2", SAYS="GPUTOPO CRITICAL $(touch /tmp/x) `id` \\033[31m\\007" + "A" * 500)
     update = done.calls["scontrol"][1]
-    assert update.startswith("update nodename=n1 state=drain reason=gputopo: GPUTOPO CRITICAL (touch /tmp/x) id [31mAAA")
+    reason = "GPUTOPO CRITICAL (touch /tmp/x) id [31mAAA"
+    assert update.startswith(f"update nodename=n1 state=drain reason=gputopo: {reason}")
     assert len(update) < 280
 
 
