@@ -15,11 +15,17 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, NoReturn
 
-import typer
-from typer._click import Context  # the type of TyperGroup's own signatures; typer.Context is a subclass
+# Modules are kept: to look for cycles among them while they are imported costs 3 % of a call and frees nothing.
+COLLECTING = gc.isenabled()
+gc.disable()
+import typer  # noqa: E402
+from typer._click import Context  # noqa: E402  the type of TyperGroup's signatures; typer.Context is a subclass
 
-from gputopo.errors import GputopoError
-from gputopo.version import __version__
+from gputopo.errors import GputopoError  # noqa: E402
+from gputopo.version import __version__  # noqa: E402
+
+if COLLECTING:  # `main` decides for the command line; who imports this module keeps what they had
+    gc.enable()
 
 # Verb → its module and what `gputopo --help` says of it. A new verb is one line here and one file.
 VERBS: dict[str, tuple[str, str]] = {

@@ -7,8 +7,7 @@ topology/, by *keys*. Fields are a value, `Unknown` or `None` (terms/unknown.py)
 what the source says, in its own grain; nothing is guessed, repaired or compared here.
 """
 
-from __future__ import annotations
-
+# Annotations are evaluated here: as strings, typing compiles each of them at every start.
 from typing import NamedTuple
 
 from gputopo.terms.cpu_set import CpuSet
@@ -242,13 +241,13 @@ class NcclElement(NamedTuple):
 
     tag: str
     attributes: dict[str, str]
-    children: tuple[NcclElement, ...] = ()
+    children: tuple["NcclElement", ...] = ()
     line: int | None = None
 
     def get(self, name: str) -> str | None:
         return self.attributes.get(name)
 
-    def named(self, tag: str) -> tuple[NcclElement, ...]:
+    def named(self, tag: str) -> "tuple[NcclElement, ...]":
         return tuple(child for child in self.children if child.tag == tag)
 
 

@@ -5,8 +5,7 @@ severity (error warning info), `strong`, `dim` or nothing. Texts may be foreign 
 lines of evidence): the renderer makes them safe, so a view passes them on as they are.
 """
 
-from __future__ import annotations
-
+# Annotations are evaluated here: as strings, typing compiles each of them at every start.
 from typing import NamedTuple, Union
 
 LEVEL_ROLES = ("NV", "PIX", "PXB", "PHB", "NODE", "SYS")

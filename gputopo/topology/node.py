@@ -6,8 +6,7 @@ dataclass costs ten times as much at start-up (`index` and `count` are tuple's o
 JSON names are `nvml_index`, `number` and `times` here).
 """
 
-from __future__ import annotations
-
+# Annotations are evaluated here: as strings, typing compiles each of them at every start.
 from typing import NamedTuple, NoReturn
 
 from gputopo.records import FabricRecord as Fabric
