@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gputopo.allocate.gpu_set import resolve
 from gputopo.errors import GputopoError
@@ -15,6 +15,9 @@ from gputopo.pods.model import Held, Pod
 from gputopo.records import NcclElement
 from gputopo.rules.jobs.diagnosis import Diagnosis
 from gputopo.topology.node import NodeTopology, Source
+
+if TYPE_CHECKING:
+    from gputopo.parsers.recognise_job import Reading
 
 
 class Wanted(NamedTuple):
@@ -33,16 +36,29 @@ class Evidence(NamedTuple):
     of_nodes: tuple[Piece, ...]
     logs: tuple[SpokenLog, ...]
     of_pods: tuple[Piece, ...]
+    silent: tuple[str, ...] = ()  # names of logs in which no line says anything
 
 
-def sorted_evidence(pieces: Sequence[Piece], logs: Sequence[tuple[str, Iterable[str]]] = ()) -> Evidence:
-    """`logs`: (name, lines) of logs that are read line by line. Raises GputopoError for what is none of the three."""
+def sorted_evidence(pieces: Sequence[Piece], logs: Iterable[tuple[str, Iterable[str]]] = ()) -> Evidence:
+    """`logs`: (name, lines) of logs that are read line by line, one after the other.
+
+    Raises GputopoError for a piece that is none of the three.
+    """
     from gputopo.parsers import recognise_holdings, recognise_job
+    from gputopo.parsers.nccl_log.gathered import Room
     from gputopo.parsers.recognise import parse, recognise
 
     of_nodes: list[Piece] = []
     of_pods: list[Piece] = []
-    heard: list[tuple[str, JobLog]] = []
+    heard: list[tuple[str, Reading]] = []
+    room = Room()
+
+    def hear(name: str, lines: Iterable[str]) -> bool:
+        one = recognise_job.Reading(lines, heard[-1][1].end if heard else 1, room)
+        if one.formats:
+            heard.append((name, one))
+        return bool(one.formats)
+
     for piece in pieces:
         if piece.data is None:
             of_nodes.append(piece)
@@ -50,22 +66,17 @@ def sorted_evidence(pieces: Sequence[Piece], logs: Sequence[tuple[str, Iterable[
         text = piece.data.decode("utf-8", "replace")
         is_log, is_pods = bool(recognise_job.recognise(text)), bool(recognise_holdings.recognise(piece.data))
         if is_log:
-            heard.append((piece.name, recognise_job.read(text.split("\n"))))
+            is_log = hear(f"{piece.name}/{piece.where}" if piece.where else piece.name, text.split("\n"))
         if is_pods:
             of_pods.append(piece)
         if recognise(text):
             of_nodes.append(piece)
         elif not is_log and not is_pods:
             parse(piece)  # says what it is and why it is no evidence
-    for name, lines in logs:
-        log = recognise_job.read(lines)
-        if not log.formats:
-            raise GputopoError(
-                "no line of NCCL, nccl-tests or a launcher in it", name,
-                "NCCL_DEBUG=INFO makes NCCL print; NCCL_DEBUG_FILE names where",
-            )  # fmt: skip
-        heard.append((name, log))
-    return Evidence(tuple(of_nodes), tuple(_with_ids(heard)), tuple(of_pods))
+    silent = tuple(name for name, lines in logs if not hear(name, lines))
+    said = recognise_job.together([one for _, one in heard])
+    spoken = tuple(_with_ids([(name, log) for (name, _), log in zip(heard, said)]))
+    return Evidence(tuple(of_nodes), spoken, tuple(of_pods), silent)
 
 
 def _with_ids(heard: Sequence[tuple[str, JobLog]]) -> Iterable[SpokenLog]:

@@ -101,7 +101,7 @@ class FrameworkRecord(NamedTuple):
 
 
 class JobLog(NamedTuple):
-    """All that one log says of jobs."""
+    """All that one log says of jobs. Logs that are read together count their lines on: the first is `first`."""
 
     formats: tuple[str, ...]  # nccl-log, nccl-tests, job-log: those it holds
     nccl: tuple[NcclJob, ...] = ()
@@ -109,3 +109,5 @@ class JobLog(NamedTuple):
     framework: FrameworkRecord | None = None
     lines: int = 0
     gaps: tuple[Gap, ...] = ()
+    first: int = 1
+    part_of: int | None = None  # position of the log with which this one is one: that has the jobs of both

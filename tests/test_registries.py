@@ -58,7 +58,7 @@ def test_verbs() -> None:
         "allocate_dra_objects", "lint_reading", "allocate_fleet", "allocate_fleet_askers", "allocate_fleet_dra",
         "allocate_fleet_options", "allocate_fleet_reading", "allocate_kubelet_question", "allocate_plugin_asked",
         "progress", "deadline", "lint_fix", "pods_watch", "inspect_watch", "inspect_bandwidth", "check_reading",
-        "export_prometheus", "export_listen", "fleet_map", "fleet_state", "configuration",
+        "export_prometheus", "export_listen", "diagnose_logs", "fleet_map", "fleet_state", "configuration",
     }  # fmt: skip
     mechanisms = {MECHANISMS[name][0] for name in present()}
     assert {module for module, _ in VERBS.values()} | mechanisms == {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from gputopo.commands import configuration, options, output
+from gputopo.commands.diagnose_logs import LogFiles
 from gputopo.errors import GputopoError
 
 if TYPE_CHECKING:
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
 
 Logs = Annotated[
     Optional[list[str]],  # noqa: UP045
-    typer.Option("--nccl-log", metavar="FILE", help="A job's log (NCCL_DEBUG=INFO), read line by line; repeatable."),
+    typer.Option(
+        "--nccl-log",
+        metavar="FILE",
+        help="A job's log (NCCL_DEBUG=INFO), or a folder of its processes' logs; read line by line, repeatable.",
+    ),
 ]
 Gpus = Annotated[
     Optional[str],  # noqa: UP045
@@ -79,7 +84,9 @@ def command(
     wanted = Wanted(gpus, pod, _positive(tp, "--tp"), _positive(pp, "--pp"), _rate(measured))
     if gpus is not None and pod is not None:
         raise GputopoError("--gpus and --pod exclude one another")
-    evidence = sorted_evidence(_pieces(sources or (), seconds, quiet), _logs(nccl_log or (), seconds, quiet))
+    logs = LogFiles(nccl_log or (), quiet)
+    evidence = sorted_evidence(_pieces(sources or (), seconds, quiet), logs.read(seconds))
+    logs.heard(evidence.silent)
     live = _live(seconds, quiet) if not sources and not nccl_log else None
     end = time.monotonic() + seconds
     told = [
@@ -127,16 +134,6 @@ def _pieces(specs: Sequence[str], timeout: float, quiet: bool) -> tuple[Piece, .
         protobuf=recognise_holdings.why_not_message,
         kubelet=True,
     )
-
-
-def _logs(files: Sequence[str], timeout: float, quiet: bool) -> list[tuple[str, Any]]:
-    from gputopo.evidence.log_lines import log_lines
-
-    if files.count("-") > 1:
-        raise GputopoError("standard input can be read once", "-")
-    stdin = sys.stdin.fileno() if "-" in files and sys.stdin is not None else None
-    warn = (lambda message: None) if quiet else output.say
-    return [(file, log_lines(file, stdin=stdin, timeout=timeout, warn=warn)) for file in files]
 
 
 def _live(timeout: float, quiet: bool) -> Any:

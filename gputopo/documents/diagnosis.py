@@ -14,7 +14,8 @@ from gputopo.documents import shape
 from gputopo.documents.forms import Field, Schema, document_schema, flag, many, nullable, number, record
 from gputopo.documents.forms import text as text_form
 from gputopo.documents.forms import whole as whole_form
-from gputopo.jobs.model import Hop, RankPlace
+from gputopo.jobs.log_lines import place
+from gputopo.jobs.model import Hop, Job, RankPlace
 from gputopo.rules.jobs.diagnosis import Diagnosis
 from gputopo.rules.jobs.rates import Rates
 from gputopo.rules.jobs.told import Told
@@ -106,7 +107,8 @@ def encode(told: Told) -> Document:
                    _of_weakest(told, one.gpus), told.group_rates.get(one.gpus))
             for one in job.groups
         ],
-        "order": told.order, "ranks": [_of_rank(one, diagnosis) for one in job.ranks], "hops": job.hops,
+        "order": told.order, "ranks": [_of_rank(one, diagnosis) for one in job.ranks],
+        "hops": [_of_hop(one, job) for one in job.hops],
         "runs": [_Run(source, len(run.ranks), told.busbw(run)) for source, run in job.runs],
         "ncclVersion": job.nccl.version if job.nccl else None, "crossPackage": diagnosis.seen.cross_package,
         "best": _Best(told.best, told.best_rate) if told.best else None, "findings": told.findings,
@@ -135,6 +137,11 @@ def _of_weakest(told: Told, gpus: Sequence[str]) -> _Weakest | None:
     hop = next((one for one in told.diagnosis.job.hops if {one.a, one.b} == {weakest.a, weakest.b}), None)
     rate = told.pair_rate(weakest.a, weakest.b)
     return _Weakest(weakest.a, weakest.b, weakest.level, hop.transport if hop else None, rate)
+
+
+def _of_hop(one: Hop, job: Job) -> Hop:
+    source, line = place(job.logs, one.source, one.line)
+    return one if source is None or line is None else one._replace(source=source, line=line)
 
 
 def _of_rank(one: RankPlace, diagnosis: Diagnosis) -> _Rank:

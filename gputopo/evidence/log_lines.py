@@ -20,6 +20,24 @@ LINE_MOST = 65_536  # characters; of a longer line the beginning is kept
 Warn = Callable[[str], object]
 
 
+def log_files(spec: str) -> tuple[str, ...]:
+    """The files that a log is in: of a folder its plain files, by name, else `spec` itself.
+
+    A folder holds what NCCL_DEBUG_FILE=nccl.%h.%p makes, a file for each process. Hidden files and folders in it are
+    none. Raises GputopoError for a folder that cannot be read, or without files.
+    """
+    if spec == "-" or not os.path.isdir(spec):
+        return (spec,)
+    try:
+        with os.scandir(spec) as entries:
+            names = sorted(one.name for one in entries if one.is_file() and not one.name.startswith("."))
+    except OSError as error:
+        cannot_open(error, spec)
+    if not names:
+        raise GputopoError("no file in this folder", spec, "name the log, or the folder with the ranks' logs")
+    return tuple(os.path.join(spec, name) for name in names)
+
+
 def log_lines(
     spec: str, *, stdin: int | None = None, timeout: float = 10.0, warn: Warn = lambda message: None
 ) -> Iterator[str]:

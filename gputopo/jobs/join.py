@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gputopo.job_records import BenchmarkRecord, FrameworkRecord
 from gputopo.jobs.benchmark_places import place as place_benchmark
 from gputopo.jobs.hops import hops
+from gputopo.jobs.log_lines import title
 from gputopo.jobs.measured import measured
 from gputopo.jobs.model import Foreign, Job, RankPlace, SpokenLog
 from gputopo.jobs.rank_places import Placed, placed
@@ -47,13 +48,18 @@ def join(node: NodeTopology | None, logs: Sequence[SpokenLog], asked: Asked) -> 
     first = {one.source: one for one in reversed(strange) if one.source not in here}
     foreign = tuple(reversed(first.values()))
     others = set(first)
+    # Files that are one log with that of another node are not of this node either.
+    others |= {
+        one.source.id for one in logs
+        if one.log.part_of is not None and logs[one.log.part_of].source.id in others and not one.log.nccl
+    }  # fmt: skip
     logs_here = [one for one in logs if one.source.id not in others]
     runs = tuple(
         (one.source.id, run)
         for one in logs_here for run in one.log.benchmarks if not place_benchmark(node, run).foreign
     )  # fmt: skip
     framework, framework_source = _framework(logs_here)
-    gpus, basis, narrowed, notes = _set(node, own, runs, asked)
+    gpus, basis, narrowed, notes = _set(node, own, runs, asked, title(logs, own.spoken) if own else "")
     ranks, order_notes = _ranks(own, gpus, narrowed)
     size = asked.tensor_parallel or (framework.setting("tensor_parallel") if framework else None)
     by_rank = {one.rank: one.gpu for one in ranks if one.gpu is not None}
@@ -134,7 +140,7 @@ def _chosen(heard: Sequence[_Heard], asked: Asked) -> _Heard | None:
 
 
 def _set(
-    node: NodeTopology, own: _Heard | None, runs: Sequence[tuple[str, BenchmarkRecord]], asked: Asked
+    node: NodeTopology, own: _Heard | None, runs: Sequence[tuple[str, BenchmarkRecord]], asked: Asked, log: str
 ) -> tuple[tuple[str, ...], str, bool, tuple[NoteAssumption, ...]]:  # fmt: skip
     """(GPUs, what says so, whether it is narrower than "all", assumptions)"""
     if asked.gpus is not None:
@@ -143,7 +149,7 @@ def _set(
         return asked.pod_gpus, f"--pod {asked.pod}", True, ()
     said = [rank.gpu for rank in own.placed.ranks if rank.gpu is not None] if own else []
     if own is not None and said:
-        return tuple(dict.fromkeys(said)), own.spoken.source.name, True, ()
+        return tuple(dict.fromkeys(said)), log, True, ()
     run = max((one for _, one in runs if one.ranks), key=lambda one: len(one.ranks), default=None)
     places = place_benchmark(node, run) if run is not None else None
     if places is not None and places.gpus is not None:

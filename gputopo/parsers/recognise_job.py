@@ -13,12 +13,17 @@ counted, what is of no use is dropped, and each table has an end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from gputopo.job_records import JobLog
 from gputopo.parsers.formats_jobs import JOBS
 from gputopo.parsers.log_lines import clean
+
+if TYPE_CHECKING:
+    from gputopo.nccl_records import NcclJob
+    from gputopo.parsers.nccl_log.gathered import Room
 
 
 def recognise(text: str) -> tuple[str, ...]:
@@ -30,24 +35,51 @@ def recognise(text: str) -> tuple[str, ...]:
     )
 
 
+class Reading:
+    """One log, read line by line. `first` numbers its first line: logs that are read together count on."""
+
+    def __init__(self, lines: Iterable[str], first: int = 1, room: Room | None = None) -> None:
+        from gputopo.parsers import job_log, nccl_log, nccl_tests
+
+        nccl, tests, frameworks = nccl_log.Reader(room), nccl_tests.Reader(), job_log.Reader()
+        seen = False
+        number = first - 1
+        for number, line in enumerate(lines, first):
+            line = clean(line)
+            if nccl.feed(number, line):
+                seen = True
+                if "VISIBLE_DEVICES" in line:
+                    frameworks.feed(number, line)
+            elif tests.feed(number, line):
+                if "$" in line or "_perf" in line:
+                    frameworks.feed(number, line)
+            else:
+                frameworks.feed(number, line)
+        self.first, self.end = first, number + 1
+        self.nccl, self.runs, self.framework = nccl, tests.runs(), frameworks.record()
+        formats = (("nccl-log", seen), ("nccl-tests", bool(self.runs)), ("job-log", self.framework is not None))
+        self.formats = tuple(name for name, found in formats if found)
+
+    def log(self, jobs: tuple[NcclJob, ...], part_of: int | None = None) -> JobLog:
+        return JobLog(
+            self.formats, jobs, self.runs, self.framework, self.end - self.first, first=self.first, part_of=part_of
+        )
+
+
 def read(lines: Iterable[str]) -> JobLog:
     """All that the lines of a log say of jobs. `formats` is empty where they say nothing."""
-    from gputopo.parsers import job_log, nccl_log, nccl_tests
+    one = Reading(lines)
+    return one.log(one.nccl.jobs())
 
-    nccl, tests, frameworks = nccl_log.Reader(), nccl_tests.Reader(), job_log.Reader()
-    seen = False
-    number = 0
-    for number, line in enumerate(lines, 1):
-        line = clean(line)
-        if nccl.feed(number, line):
-            seen = True
-            if "VISIBLE_DEVICES" in line:
-                frameworks.feed(number, line)
-        elif tests.feed(number, line):
-            if "$" in line or "_perf" in line:
-                frameworks.feed(number, line)
-        else:
-            frameworks.feed(number, line)
-    said, runs = frameworks.record(), tests.runs()
-    formats = (("nccl-log", seen), ("nccl-tests", bool(runs)), ("job-log", said is not None))
-    return JobLog(tuple(name for name, found in formats if found), nccl.jobs(), runs, said, number)
+
+def together(readings: Sequence[Reading]) -> tuple[JobLog, ...]:
+    """What several logs say, in order: those of which each holds other ranks of a job (NCCL_DEBUG_FILE=nccl.%h.%p)
+    are one log, whose jobs stand with the first of them.
+    """
+    from gputopo.parsers.nccl_log import one_log
+
+    first = one_log([one.nccl for one in readings])
+    return tuple(
+        one.log(one.nccl.jobs() if first[at] == at else (), None if first[at] == at else first[at])
+        for at, one in enumerate(readings)
+    )

@@ -25,12 +25,12 @@ what is missing of a log is a gap of its job, never filled in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gputopo.nccl_records import NcclJob
 from gputopo.parsers.log_lines import clean
 from gputopo.parsers.nccl_log import jobs, process_messages
-from gputopo.parsers.nccl_log.gathered import Gathered, Thread
+from gputopo.parsers.nccl_log.gathered import Gathered, Room, Thread
 from gputopo.parsers.nccl_log.messages import hear
 from gputopo.parsers.nccl_log.prints import Prints
 
@@ -48,8 +48,8 @@ class Reader:
 
     __slots__ = ("_log", "_prints")
 
-    def __init__(self) -> None:
-        self._log = Gathered()
+    def __init__(self, room: Room | None = None) -> None:
+        self._log = Gathered(room)
         self._prints = Prints(self._log, hear, _warn)
 
     def feed(self, number: int, line: str) -> bool:
@@ -71,6 +71,22 @@ def parse(lines: Iterable[str]) -> tuple[NcclJob, ...]:
     for number, line in enumerate(lines, 1):
         reader.feed(number, clean(line))
     return reader.jobs()
+
+
+def one_log(readers: Sequence[Reader]) -> tuple[int, ...]:
+    """For each reader the position of the one that has all of its log: its own, but of a log that ranks of one job
+    wrote in several files the first, which takes what the others hold (together.py).
+    """
+    from gputopo.parsers.nccl_log.together import firsts
+
+    logs = [one._log for one in readers]
+    for log in logs:
+        log.end()
+    found = firsts(logs)
+    for at, first in enumerate(found):
+        if first != at:
+            logs[first].absorb(logs[at])
+    return found
 
 
 def _warn(thread: Thread, code: str, text: str, line: int) -> None:

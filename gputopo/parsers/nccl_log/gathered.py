@@ -77,6 +77,16 @@ class Process:
         self.fabric: dict[tuple[object, ...], FabricStateRecord] = {}
         self.missing: dict[str, int] = {}
 
+    def absorb(self, other: Process) -> None:
+        """What the same process, or prints without a process, say in another file of the log."""
+        for name in self.__slots__:
+            mine, its = getattr(self, name), getattr(other, name)
+            if isinstance(mine, dict):
+                for key, value in its.items():
+                    mine.setdefault(key, value)
+            elif mine is None or mine is False:
+                setattr(self, name, its)
+
 
 class Part:
     """What one thread prints of one communicator."""
@@ -167,8 +177,8 @@ class Gathered:
 
     __slots__ = ("_systems", "left_out", "nowhere", "parts", "processes", "room", "threads")
 
-    def __init__(self) -> None:
-        self.room = Room()
+    def __init__(self, room: Room | None = None) -> None:
+        self.room = room or Room()  # of all files of a log together
         self.processes: dict[Speaker, Process] = {}
         self.threads: dict[tuple[str | None, int | None, int | None], Thread] = {}
         self.parts: list[Part] = []
@@ -216,6 +226,16 @@ class Gathered:
         for thread in self.threads.values():
             thread.turn(None)
         self.threads.clear()
+
+    def absorb(self, other: Gathered) -> None:
+        """Another file of the same log, read after this one: what it holds is here, too."""
+        for speaker, process in other.processes.items():
+            known = self.processes.setdefault(speaker, process)
+            if known is not process:
+                known.absorb(process)
+        room = max(0, PARTS_MOST - len(self.parts))
+        self.parts += other.parts[:room]
+        self.left_out += other.left_out + len(other.parts[room:])
 
     def gaps(self) -> tuple[Gap, ...]:
         hint = "the part of the log with the job's first communicators"

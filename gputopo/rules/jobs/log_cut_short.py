@@ -49,8 +49,8 @@ def check(diagnosis: Diagnosis) -> Iterator[Finding]:
         f"the log is not whole: {'; '.join(reasons[:3])}",
         matters="what is not in it was not judged",
         because="an excerpt, a rank's own log, or an end before the job's",
-        remedy="the whole log of all ranks: NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV; files of "
-        "NCCL_DEBUG_FILE as one: cat nccl.* | gputopo diagnose --nccl-log -",
+        remedy="the whole log of all ranks: NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=INIT,GRAPH,ENV; where "
+        "NCCL_DEBUG_FILE made a file for each process, their folder: --nccl-log FOLDER",
         evidence=tuple(diagnosis.line(gap.line, one_line(gap.reason)) for gap in log.gaps[:3]),
     )
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gputopo.jobs.log_lines import title
 from gputopo.rules.finding import Evidence, Finding
 from gputopo.rules.jobs.diagnosis import Diagnosis
 from gputopo.rules.wording import listed
@@ -32,7 +33,7 @@ SEVERITY = "warning"
 
 
 def check(diagnosis: Diagnosis) -> Iterator[Finding]:
-    names = {one.source.id: one.source.name for one in diagnosis.job.logs}
+    names = {one.source.id: title(diagnosis.job.logs, one) for one in diagnosis.job.logs}
     for one in diagnosis.job.foreign:
         verb = "are no GPUs" if len(one.buses) > 1 else "is no GPU"
         yield Finding(

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gputopo.jobs.log_lines import title
 from gputopo.rules.finding import Evidence, Finding
 from gputopo.rules.jobs.diagnosis import Diagnosis
 from gputopo.rules.wording import names
@@ -44,7 +45,7 @@ def check(diagnosis: Diagnosis) -> Iterator[Finding]:
             CODE,
             SEVERITY,
             (),
-            f"{one.source.name} holds {len(jobs)} jobs: judged is that of {names(diagnosis.job.gpus)}",
+            f"{title(diagnosis.job.logs, one)} holds {len(jobs)} jobs: judged is that of {names(diagnosis.job.gpus)}",
             matters="lines of different jobs are not mixed; the others are not judged",
             because="their communicators share no process",
             remedy="one job's log at a time, or --gpus for the set that is meant",

@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from gputopo.job_records import BenchmarkRecord
+from gputopo.jobs.log_lines import place
 from gputopo.jobs.measured import best_busbw
-from gputopo.rules.finding import Finding, NotChecked
+from gputopo.jobs.model import SpokenLog
+from gputopo.rules.finding import Evidence, Finding, NotChecked
 from gputopo.rules.jobs.diagnosis import Diagnosis
 from gputopo.rules.jobs.order import better_order
 from gputopo.rules.jobs.rates import Rates
@@ -56,7 +58,7 @@ def tell(
     order = diagnosis.order = better_order(diagnosis, reckoning.alike if reckoning is not None else None)
     found, not_checked = run(diagnosis, select, ignore)
     kept, suppressed = settings.split(found, lambda one: one.subjects)
-    findings = tuple(kept)
+    findings = tuple(_placed(one, job.logs) for one in kept)
     groups = {one.gpus: rate for one in job.groups if reckoning and (rate := reckoning.gbytes(one.gpus)) is not None}
     better = diagnosis.better(job.gpus) if job.narrowed and len(job.gpus) < len(diagnosis.node.gpus) else ()
     best = better[0] if better else ()
@@ -71,6 +73,14 @@ def tell(
         reckoning,
         tuple(suppressed),
     )  # fmt: skip
+
+
+def _placed(finding: Finding, logs: Sequence[SpokenLog]) -> Finding:
+    """With the file of each line, where several are one log."""
+    if len(logs) < 2:
+        return finding
+    told = tuple(Evidence(*place(logs, one.source, one.line), one.text) for one in finding.evidence)
+    return finding._replace(evidence=told)
 
 
 def _rates(diagnosis: Diagnosis, reckoning: Reckoning | None) -> tuple[Rates, tuple[str, ...]]:
