@@ -189,6 +189,21 @@ def test_several_nodes_are_a_list(topo: str, capsys: pytest.CaptureFixture[str])
     assert len(document["items"]) == 2
 
 
+@pytest.mark.parametrize("sources", [("a17", "b03"), (".",)])
+def test_each_of_several_folders_is_a_node(
+    sources: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder a node, with the same commands in each, and nothing that names the nodes."""
+    for name in ("a17", "b03"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "topo.txt").write_text(TOPO)
+        (tmp_path / name / "lscpu.txt").write_text("CPU(s): 4\nSocket(s): 1\nNUMA node(s): 1\nNUMA node0 CPU(s): 0-3\n")
+    assert run(["inspect", *(str(tmp_path / source) for source in sources), "-o", "json"]) == 0
+    items = json.loads(capsys.readouterr().out)["items"]
+    assert [[source["format"] for source in node["sources"]] for node in items] == [["lscpu", "nvidia-smi-topo"]] * 2
+    assert [len(node["gpus"]) for node in items] == [2, 2]
+
+
 def test_json_read_back_is_the_same_document(topo: str) -> None:
     first = gputopo(topo, "-o", "json").stdout
     assert json.loads(first)["gpus"]

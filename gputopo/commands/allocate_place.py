@@ -55,7 +55,8 @@ class Place(NamedTuple):
         output.write("\n".join(render(one, style) for one in made), self.file)
 
     def _pass_on(self, reports: Sequence[Sequence[Block]], pictures: Sequence[Picture | None], title: str) -> None:
-        from gputopo.reports.forms import Shown, render, title_of
+        from gputopo.reports.forms import Shown, render
+        from gputopo.reports.views.words import title_of
 
         drawn = [*pictures, *[None] * (len(reports) - len(pictures))]
         made = [

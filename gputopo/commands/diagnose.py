@@ -193,8 +193,9 @@ def _text(
 
 
 def _passed_on(told: Sequence[Told], form: str, verbose: bool) -> str:
-    from gputopo.reports.forms import Picture, Shown, render, title_of
+    from gputopo.reports.forms import Picture, Shown, render
     from gputopo.reports.views.diagnose import blocks
+    from gputopo.reports.views.words import title_of
 
     reports = []
     for one in told:

@@ -84,9 +84,10 @@ def _passed_on(
     document: dict[str, Any], nodes: tuple[NodeTopology, NodeTopology], form: str, quiet: bool
 ) -> str:  # fmt: skip
     """A page has both nodes, drawn, under the differences."""
-    from gputopo.reports.forms import Picture, Shown, render, title_of
+    from gputopo.reports.forms import Picture, Shown, render
     from gputopo.reports.views.diff import blocks
     from gputopo.reports.views.inspect_head import head
+    from gputopo.reports.views.words import title_of
 
     titles = [f"{side}: {title_of(node)}" for side, node in zip("AB", nodes)]
     made = [Shown(", ".join(titles), blocks(document, quiet=quiet))]

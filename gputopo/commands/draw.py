@@ -129,11 +129,12 @@ def _page(
 ) -> str:  # fmt: skip
     from gputopo.reports import forms
     from gputopo.reports.views.inspect_head import head
+    from gputopo.reports.views.words import title_of
 
     first, second = _sets(node, highlight, against)
     audit = _audit(node, pods, timeout, quiet) if pods else None
     picture = forms.Picture(node, first, second, audit, kinds)
-    return forms.render("html", "gputopo draw", [forms.Shown(forms.title_of(node), head(node, verbose=False), picture)])
+    return forms.render("html", "gputopo draw", [forms.Shown(title_of(node), head(node, verbose=False), picture)])
 
 
 def _sets(node: NodeTopology, highlight: str | None, against: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -217,8 +217,9 @@ def _passed_on(
     """A page holds everything; `seconds`: for NCCL's model, where GB/s were asked for."""
     from time import monotonic
 
-    from gputopo.reports.forms import Picture, Shown, render, title_of
+    from gputopo.reports.forms import Picture, Shown, render
     from gputopo.reports.views.inspect import blocks
+    from gputopo.reports.views.words import title_of
 
     page = form == "html"
     end = monotonic() + (seconds or 0)

@@ -262,8 +262,9 @@ def _text(
 
 
 def _passed_on(audited: Audited, form: str, verbose: bool) -> str:
-    from gputopo.reports.forms import Picture, Shown, render, title_of
+    from gputopo.reports.forms import Picture, Shown, render
     from gputopo.reports.views.pods import blocks
+    from gputopo.reports.views.words import title_of
 
     reports = [
         Shown(audit.held.name or title_of(audit.node), blocks(audit, found, verbose=verbose or form == "html"),

@@ -55,12 +55,6 @@ def render(form: str, verb: str, reports: Sequence[Shown], model: Expired | None
     return page.render(verb, made, text)
 
 
-def title_of(node: NodeTopology) -> str:
-    from gputopo.reports.views.words import file_name
-
-    return node.name or (file_name(node.sources[0].name) if node.sources else "") or "a node"
-
-
 def _is_for_the_prompt(block: Block) -> bool:
     """What to type next and the exit code."""
     return isinstance(block, KeyValue) and block.role == "dim" and (block.title == "more" or block.title[:5] == "exit ")

@@ -2,7 +2,8 @@
 
 A UUID, a set of PCI addresses, a boot id or a node name says so; so does standing in one text,
 unless that text holds the same command twice. Without identity, different formats are taken for
-one node (build.py cancels that by one contradiction), the same format and command twice are two.
+one node (build.py cancels that by one contradiction), the same format and command twice are two;
+first inside each folder, archive or sample, then over all of them.
 """
 
 from __future__ import annotations
@@ -38,11 +39,25 @@ def group(
             for second in range(first + 1, count):
                 if _same_identity(marks[first], marks[second]):
                     union(first, second)
-        _without_identity(spoken, [find(place) for place in range(count)], union)
+        for room in (_folder, _source):  # of several folders each is a node, if it would be one alone
+            rooms: dict[tuple[str, str], list[int]] = {}
+            for place, one in enumerate(spoken):
+                rooms.setdefault(room(one), []).append(place)
+            for places in rooms.values():
+                _without_identity(spoken, [(place, find(place)) for place in places], union)
+        _without_identity(spoken, [(place, find(place)) for place in range(count)], union)
     groups: dict[int, list[Spoken]] = {}
     for place, one in enumerate(spoken):
         groups.setdefault(find(place), []).append(one)
     return list(groups.values())
+
+
+def _folder(one: Spoken) -> tuple[str, str]:
+    return one.source.name, one.source.where.rpartition("/")[0]
+
+
+def _source(one: Spoken) -> tuple[str, str]:
+    return one.source.name, ""
 
 
 def _command(records: NodeRecords) -> tuple[str, str]:
@@ -82,11 +97,16 @@ def _same_identity(first: dict[str, frozenset[str]], second: dict[str, frozenset
     return bool(small) and small <= large
 
 
-def _without_identity(spoken: Sequence[Spoken], roots: Sequence[int], union: Callable[[int, int], None]) -> None:
-    """Join what is left only if no two parts hold the same command: then each part is a view of one node."""
+def _without_identity(
+    spoken: Sequence[Spoken], places: Sequence[tuple[int, int]], union: Callable[[int, int], None]
+) -> None:  # fmt: skip
+    """Join what is left only if no two parts hold the same command: then each part is a view of one node.
+
+    places: (record, root of its group).
+    """
     commands: dict[int, set[tuple[str, str]]] = {}
-    for place, one in enumerate(spoken):
-        commands.setdefault(roots[place], set()).add(_command(one.records))
+    for place, root in places:
+        commands.setdefault(root, set()).add(_command(spoken[place].records))
     parts = list(commands.items())
     seen: set[tuple[str, str]] = set()
     for _, own in parts:

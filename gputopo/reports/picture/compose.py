@@ -10,7 +10,7 @@ from gputopo.reports.picture.nest import KINDS, rooms, shown, with_levels
 from gputopo.reports.picture.notes import notes
 from gputopo.reports.picture.parts import Asked, Box, Bundle, Fabric, Picture, cards
 from gputopo.reports.picture.wires import between, wires
-from gputopo.reports.views.words import Device, cut, file_name
+from gputopo.reports.views.words import Device, cut, title_of
 from gputopo.rules.pods.audit import Audit
 from gputopo.rules.wording import counted, listed, names, one_line
 from gputopo.topology.node import Gpu, NodeTopology
@@ -31,8 +31,7 @@ def compose(
     bundles, fabrics, to_cpu = wires(node, gpus)
     sets = [marks.asked(node, made, letter, some) for letter, some in (("A", highlight), ("B", against)) if some]
     return Picture(
-        title=cut(one_line(node.name or file_name(node.sources[0].name) if node.sources else node.name or "a node"),
-                  _LONGEST),
+        title=cut(one_line(title_of(node)), _LONGEST),
         subtitle=_subtitle(node, devices),
         rooms=made,
         between=between(node, made, outside),

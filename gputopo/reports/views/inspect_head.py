@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 from gputopo.reports.blocks import Block, Cell, KeyValue, Span, cell
-from gputopo.reports.views.words import cut, devices, file_name, numbers
+from gputopo.reports.views.words import cut, devices, file_name, named, numbers
 from gputopo.rules.wording import counted
 from gputopo.topology.node import NodeTopology, Source
 
 
 def head(node: NodeTopology, *, verbose: bool) -> tuple[Block, ...]:
-    title = cut(node.name or _of_sources(node), 32)
+    title = cut(named(node) or "node", 32)
     parts = [
         cell(_gpus(node), "strong"),
         cell(_places(node)),
@@ -24,11 +24,6 @@ def head(node: NodeTopology, *, verbose: bool) -> tuple[Block, ...]:
     if node.view == "container":
         parts.append(cell("seen from a container"))
     return (KeyValue(title, tuple(parts)), *_sources(node, verbose))
-
-
-def _of_sources(node: NodeTopology) -> str:
-    names = list(dict.fromkeys(file_name(source.name) for source in node.sources))
-    return names[0] if len(names) == 1 else "node"
 
 
 def _gpus(node: NodeTopology) -> str:

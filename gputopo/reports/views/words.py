@@ -98,6 +98,30 @@ def file_name(name: str) -> str:
     return name.rstrip("/").rpartition("/")[2] or name
 
 
+def named(node: NodeTopology) -> str:
+    """The node's name; of one without, the file, or the folder in it, that it was read from; "" of several.
+
+    >>> from gputopo.topology.node import Source
+    >>> topo, lscpu = Source("", "nodes", "a", "a17/topo.txt", True), Source("", "nodes", "b", "a17/lscpu.txt", True)
+    >>> named(NodeTopology(sources=(topo, lscpu)))
+    'a17'
+    >>> named(NodeTopology(sources=(topo, Source("", "b.txt", "c", "", True))))
+    ''
+    """
+    if node.name:
+        return node.name
+    names = {source.name for source in node.sources}
+    folders = {source.where.rpartition("/")[0] for source in node.sources}
+    if len(names) != 1:
+        return ""
+    inside = folders.pop() if len(folders) == 1 else ""
+    return file_name(f"{names.pop()}/{inside}" if inside else names.pop())
+
+
+def title_of(node: NodeTopology) -> str:
+    return named(node) or (file_name(node.sources[0].name) if node.sources else "") or "a node"
+
+
 def pairs_of(node: NodeTopology) -> PairsOf:
     """Every pair, from both of its ends."""
     found: PairsOf = {}
