@@ -15,10 +15,14 @@ from gputopo.nccl.set_wiring import SetWiring
 _ISSUES = "https://github.com/NVIDIA"
 _H100 = ("H100 SXM", 90, True, 18)
 _H800 = ("H800 SXM", 90, True, 8)
+_B200 = ("B200", 100, True, 18)
+_B300 = ("B300", 103, True, 18)
 _A100 = ("A100 SXM4", 80, True, 12)
 _A100_PAIR = ("A100 PCIe with three bridges", 80, False, 12)
 _DGX1 = ("V100 SXM2 cube mesh", 70, False, 6)
 _1455 = f"{_ISSUES}/nccl/issues/1455"
+_2140 = f"{_ISSUES}/nccl/issues/2140"
+_AZURE = "https://github.com/Azure/AI-benchmarking-guide Azure_Results/ND_GB200_v6_results.md"
 _BENCHES = "https://github.com/Panlichen/nccl-tests"
 
 
@@ -50,6 +54,10 @@ _ROWS = (
     _Row(_H100, range(5, 9), "Ring", 367.0, "measured", _1455),
     _Row(_H800, range(8, 9), "NVLS", 215.0, "measured", f"{_ISSUES}/nccl/issues/1374"),
     _Row(_H800, range(8, 9), "Ring", 164.5, "measured", f"{_BENCHES} test_scripts/h800_8card"),
+    _Row(_B200, range(8, 9), "NVLS", 830.0, "measured", f"{_ISSUES}/nccl/issues/1807"),
+    _Row(_B200, range(4, 5), "Ring", 679.6, "measured on a GB200 tray", _AZURE),
+    _Row(_B300, range(8, 9), "NVLS", 845.0, "measured", _2140),
+    _Row(_B300, range(8, 9), "Ring", 695.0, "measured", _2140),
     _Row(_A100, range(8, 9), "Ring", 230.0, "a maintainer's expectation", f"{_ISSUES}/nccl-tests/issues/149"),
     _Row(_DGX1, range(8, 9), "Ring", 134.8, "measured", f"{_BENCHES} test_scripts/v100_8card_para"),
     _Row(_A100_PAIR, range(2, 3), "Ring", 208.0, "measured", f"{_ISSUES}/nccl-tests/issues/178"),

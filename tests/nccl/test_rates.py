@@ -119,6 +119,10 @@ def test_unknown_chips_on_nvswitches_may_reduce_there() -> None:
         (90, 18, 6, None, 440.0),
         (90, 18, 3, None, 367.0),
         (90, 8, 8, None, 215.0),
+        (100, 18, 8, None, 830.0),
+        (100, 18, 4, ("Ring",), 679.6),
+        (103, 18, 8, None, 845.0),
+        (103, 18, 8, ("Ring", "Tree"), 695.0),
         (80, 12, 8, None, 230.0),
     ],
 )
