@@ -161,7 +161,7 @@ def test_each_group_of_l20_crosses_and_an_order_mends_all_four(document: Callabl
     # Inside one socket is not enough: only these reach 24 (facts: NCCL's answers for the 16 L20).
     right = ((0, 1, 4, 5), (2, 3, 6, 7), (8, 9, 12, 13), (10, 11, 14, 15))
     assert {frozenset(one) for one in cut} == {frozenset(f"GPU{n}" for n in some) for some in right}
-    assert "An order of CUDA_VISIBLE_DEVICES mends it without rescheduling" in found["verdict"]
+    assert "Next: another order of CUDA_VISIBLE_DEVICES, without rescheduling (ORDER)." in found["verdict"]
     first = document(str(L20), "--gpus", ",".join(cut[0]), "--assume", "sockets=numa")
     assert (first["rates"]["expectedGBps"], first["crossPackage"], rules(first, "warning")) == (24, False, [])
 

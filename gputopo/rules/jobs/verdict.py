@@ -53,12 +53,14 @@ def _cause(diagnosis: Diagnosis, causes: Sequence[Finding]) -> str:
     rates = _rates(diagnosis)
     if rates:
         parts.append(rates)
+    ordered = diagnosis.order is not None
+    named = ordered and "CUDA_VISIBLE_DEVICES" in first.remedy  # then the order is what comes next
     if first.remedy:
-        parts.append(_sentence(f"Next: {first.remedy}"))
+        parts.append(_sentence(f"Next: {first.remedy}{' (ORDER)' if named else ''}"))
     if diagnosis.seen.cross_package and diagnosis.all_nvlink(diagnosis.job.gpus):
         parts.append("The set crosses sockets, which is not the cause: every pair has NVLink.")
     more = len([one for one in causes[1:] if one.severity == first.severity])
-    if diagnosis.order is not None:
+    if ordered and not named:
         parts.append("An order of CUDA_VISIBLE_DEVICES mends it without rescheduling (ORDER).")
     if more:
         parts.append(f"{more} more of this weight below.")
