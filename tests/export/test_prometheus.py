@@ -194,7 +194,7 @@ def test_a_node_without_gpus_counts_none() -> None:
         (["--to", "prometheus", "--as", "lscpu"], "--as is for sources"),
         (["--to", "nfd", "--merge"], "--merge is for sources"),
         (["--to", "prometheus", "--pods", "--merge", "sample:hgx-h100"], "--merge is for sources"),
-        (["--to", "prometheus", "sample:hgx-h100", "sample:dgx1-v100"], "4 nodes in the sources: metrics are of one"),
+        (["--to", "prometheus", "sample:hgx-h100", "sample:dgx1-v100"], "2 nodes in the sources: metrics are of one"),
     ],
 )
 def test_what_does_not_go_together_is_said(
